@@ -1,0 +1,92 @@
+//! The CPU's instruction set, chosen at run time and once per operation.
+//!
+//! Users build for the baseline of their platform, so the fast instructions (`pdep`, `popcnt`,
+//! `lzcnt`, `shlx`) must be found at run time. Asking before every single instruction would cost
+//! more than it saves; a whole operation (a query, an insert, a batch) is therefore written once as
+//! a [`Kernel`], generic over the [`Cpu`], and compiled twice. [`dispatch`] picks one of the two.
+//!
+//! On AMD processors before Zen 3 `pdep` is microcoded and slow, but correct.
+//!
+//! Building with `--cfg twiceshy_portable` leaves only the portable version; the tests run both ways.
+
+use super::select;
+
+/// What a kernel may ask of the CPU beyond plain arithmetic.
+pub(crate) trait Cpu: Copy {
+    /// Position of the set bit of `word` with `k` set bits below it, or 64.
+    fn select(self, word: u64, k: u32) -> u32;
+    /// [`select`](Cpu::select) for `k` and `k + 1`.
+    fn select_two(self, word: u64, k: u32) -> (u32, u32);
+}
+
+/// Any CPU.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Cpu for Portable {
+    #[inline(always)]
+    fn select(self, word: u64, k: u32) -> u32 {
+        select::portable(word, k)
+    }
+    #[inline(always)]
+    fn select_two(self, word: u64, k: u32) -> (u32, u32) {
+        select::portable_two(word, k)
+    }
+}
+
+/// A CPU with BMI2. A value of this type is proof that the running CPU has it.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct Bmi2(());
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "calls functions compiled for BMI2; the value is the proof")]
+impl Cpu for Bmi2 {
+    #[inline(always)]
+    fn select(self, word: u64, k: u32) -> u32 {
+        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        unsafe { select::bmi2(word, k) }
+    }
+    #[inline(always)]
+    fn select_two(self, word: u64, k: u32) -> (u32, u32) {
+        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        unsafe { select::bmi2_two(word, k) }
+    }
+}
+
+/// Work that is compiled once per instruction set.
+///
+/// `run` must be `#[inline(always)]`: only what is inlined into the entry points below is compiled
+/// for their instruction set.
+pub(crate) trait Kernel {
+    type Output;
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output;
+}
+
+/// Whether the running CPU has all that [`Bmi2`] needs. After the first call this is one load.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn has_bmi2() -> bool {
+    std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("lzcnt")
+        && std::arch::is_x86_feature_detected!("popcnt")
+}
+
+/// Runs `kernel` in the version for this CPU.
+#[inline(always)]
+pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]
+    if has_bmi2() {
+        #[expect(unsafe_code, reason = "enters code compiled for BMI2")]
+        // SAFETY: `has_bmi2` checked every feature that `run_bmi2` enables.
+        return unsafe { run_bmi2(kernel) };
+    }
+    kernel.run(Portable)
+}
+
+#[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn run_bmi2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run(Bmi2(()))
+}

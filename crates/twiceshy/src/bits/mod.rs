@@ -1,0 +1,16 @@
+//! Words and bit strings, and nothing about filters.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`word`] | masks and rank within one 64-bit word |
+//! | [`select`] | position of the k-th set bit: portable, BMI2, and the naive oracle |
+//! | [`cpu`] | choosing between the two at run time, once per operation |
+//! | [`packed`] | fields of 1 to 64 bits and whole bit ranges inside a byte slice |
+//!
+//! Bits are numbered from the least significant one, bytes are little-endian on every platform,
+//! and nothing needs to be aligned: a table in memory and a table in a file are the same bytes.
+
+pub(crate) mod cpu;
+pub(crate) mod packed;
+pub(crate) mod select;
+pub(crate) mod word;

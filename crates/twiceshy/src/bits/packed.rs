@@ -1,0 +1,168 @@
+//! Bit fields and bit ranges inside a byte slice.
+//!
+//! A *field* is `width` bits (1 to 64) starting at any bit. Bit `i` of the slice is bit `i % 8` of
+//! byte `i / 8`, so fields lie in the slice as in one long little-endian number.
+//!
+//! Reads and writes move whole 64-bit words and may touch bytes near the field that do not belong to
+//! it (unchanged bits are written back as they were). The slice must therefore reach at least
+//! [`PADDING`] bytes past the last field, and for the range shifts 8 bytes before the first one. In a
+//! table the block header lies before the slots and the padding after the last block.
+
+use super::word::{low_mask, range_mask};
+
+/// Bytes that must follow the last field of a slice.
+pub(crate) const PADDING: usize = 16;
+
+/// The 64-bit word that starts at byte `at`.
+#[inline(always)]
+pub(crate) fn load(bytes: &[u8], at: usize) -> u64 {
+    let word = bytes[at..at + 8].first_chunk().expect("eight bytes");
+    u64::from_le_bytes(*word)
+}
+
+/// Writes the 64-bit word that starts at byte `at`.
+#[inline(always)]
+pub(crate) fn store(bytes: &mut [u8], at: usize, word: u64) {
+    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+}
+
+/// 64 bits starting at any bit.
+#[inline(always)]
+fn load_at_bit(bytes: &[u8], bit: usize) -> u64 {
+    let (at, shift) = (bit / 8, bit % 8);
+    let low = load(bytes, at) >> shift;
+    // Shifting by 64 in two steps gives 0 when `shift` is 0.
+    low | (u64::from(bytes[at + 8]) << 1) << (63 - shift)
+}
+
+/// The field of `width` bits at `bit`.
+#[inline(always)]
+pub(crate) fn get(bytes: &[u8], bit: usize, width: u32) -> u64 {
+    let word = if width <= 57 { load(bytes, bit / 8) >> (bit % 8) } else { load_at_bit(bytes, bit) };
+    word & low_mask(width)
+}
+
+/// Writes the field of `width` bits at `bit`. Bits of `value` above `width` must be 0.
+#[inline(always)]
+pub(crate) fn set(bytes: &mut [u8], bit: usize, width: u32, value: u64) {
+    debug_assert_eq!(value & !low_mask(width), 0, "value wider than its field");
+    let (at, shift) = (bit / 8, (bit % 8) as u32);
+    let old = load(bytes, at);
+    store(bytes, at, old & !(low_mask(width) << shift) | value << shift);
+    if shift + width > 64 {
+        let (kept, spilt) = (bytes[at + 8], shift + width - 64);
+        bytes[at + 8] = kept & !(low_mask(spilt) as u8) | (value >> (64 - shift)) as u8;
+    }
+}
+
+/// Moves the bits `from..to` up by `by` (1 to 64) bits. What is left in `from..from + by` is
+/// unspecified; bits outside `from..to + by` stay.
+#[inline(always)]
+pub(crate) fn shift_up(bytes: &mut [u8], from: usize, to: usize, by: usize) {
+    debug_assert!(from <= to && (1..=64).contains(&by) && from >= 64);
+    if from == to {
+        return;
+    }
+    // The words that hold the destination, from the last to the first: a word's source lies below
+    // it, so nothing is overwritten before it was read.
+    let (first_bit, end_bit) = (from + by, to + by);
+    let first = first_bit / 8;
+    let mut at = first + (end_bit - 1 - first * 8) / 64 * 8;
+    loop {
+        let moved = load_at_bit(bytes, at * 8 - by);
+        let mask = inside(at * 8, first_bit, end_bit);
+        let old = load(bytes, at);
+        store(bytes, at, old & !mask | moved & mask);
+        if at == first {
+            return;
+        }
+        at -= 8;
+    }
+}
+
+/// Moves the bits `from..to` down by `by` (1 to 64) bits. What is left in `to - by..to` is
+/// unspecified; bits outside `from - by..to` stay.
+#[inline(always)]
+pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
+    debug_assert!(from <= to && (1..=64).contains(&by) && from >= by);
+    if from == to {
+        return;
+    }
+    let (first_bit, end_bit) = (from - by, to - by);
+    let mut at = first_bit / 8;
+    while at * 8 < end_bit {
+        let moved = load_at_bit(bytes, at * 8 + by);
+        let mask = inside(at * 8, first_bit, end_bit);
+        let old = load(bytes, at);
+        store(bytes, at, old & !mask | moved & mask);
+        at += 8;
+    }
+}
+
+/// Which bits of the word that starts at bit `start` lie in `from..to`.
+#[inline(always)]
+fn inside(start: usize, from: usize, to: usize) -> u64 {
+    let low = from.saturating_sub(start).min(64) as u32;
+    let high = (to - start).min(64) as u32;
+    range_mask(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(len: usize) -> Vec<u8> {
+        (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+    }
+
+    fn naive_get(bytes: &[u8], bit: usize, width: u32) -> u64 {
+        (0..width as usize).fold(0, |value, i| {
+            let set = bytes[(bit + i) / 8] >> ((bit + i) % 8) & 1;
+            value | u64::from(set) << i
+        })
+    }
+
+    #[test]
+    fn a_field_reads_back_and_leaves_its_neighbours() {
+        for width in 1..=64 {
+            for bit in 0..80 {
+                let before = pattern(40);
+                let mut bytes = before.clone();
+                assert_eq!(get(&bytes, bit, width), naive_get(&bytes, bit, width));
+                let value = 0x5bd1_e995_97f4_a7c1_u64.rotate_left(bit as u32) & low_mask(width);
+                set(&mut bytes, bit, width, value);
+                assert_eq!(get(&bytes, bit, width), value, "width {width} bit {bit}");
+                for i in (0..bit).chain(bit + width as usize..40 * 8) {
+                    assert_eq!(naive_get(&bytes, i, 1), naive_get(&before, i, 1), "neighbour {i}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shifts_agree_with_moving_single_bits() {
+        for by in [1, 2, 3, 7, 8, 9, 13, 31, 32, 57, 63, 64] {
+            for from in (64..140).step_by(3) {
+                for len in [0, 1, 5, 8, 9, 55, 56, 57, 63, 64, 65, 128, 200, 333] {
+                    let before = pattern(120);
+                    let mut up = before.clone();
+                    shift_up(&mut up, from, from + len, by);
+                    for i in (0..from).chain(from + len + by..960) {
+                        assert_eq!(naive_get(&up, i, 1), naive_get(&before, i, 1), "outside {i}");
+                    }
+                    for i in from..from + len {
+                        assert_eq!(naive_get(&up, i + by, 1), naive_get(&before, i, 1), "{from}+{len} by {by}");
+                    }
+                    let mut down = before.clone();
+                    shift_down(&mut down, from, from + len, by);
+                    for i in (0..from - by).chain(from + len..960) {
+                        assert_eq!(naive_get(&down, i, 1), naive_get(&before, i, 1), "outside {i}");
+                    }
+                    for i in from..from + len {
+                        assert_eq!(naive_get(&down, i - by, 1), naive_get(&before, i, 1), "{from}+{len} by {by}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Select: where is the k-th set bit of a word?
+//!
+//! With BMI2 this is one `pdep` and one count of trailing zeros: depositing the single bit `1 << k`
+//! into the set positions of `word` leaves exactly the k-th of them (Pandey et al., *A general-purpose
+//! counting filter*, section 3.3). Without BMI2, a word-parallel prefix sum of the byte counts finds
+//! the byte, and at most seven steps find the bit.
+//!
+//! A run of the table lies between two neighbouring run ends, so the usual question is for two
+//! neighbouring set bits at once; [`bmi2_two`] answers it with the same single `pdep`.
+
+/// The answer when there are not enough set bits.
+pub(crate) const NONE: u32 = 64;
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// Position of the set bit with `k` set bits below it, or [`NONE`].
+#[inline]
+pub(crate) fn portable(word: u64, k: u32) -> u32 {
+    if k >= word.count_ones() {
+        return NONE;
+    }
+    // Byte i of `sums` becomes the number of set bits in the bytes 0..=i.
+    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
+    // The high bit of byte i tells whether sums[i] <= k; all sums are at most 64, so none borrows.
+    let below = ((ONES * u64::from(k)) | HIGHS).wrapping_sub(sums) & HIGHS;
+    let byte = below.count_ones();
+    let skipped = if byte == 0 { 0 } else { sums >> (8 * byte - 8) & 0xff };
+    let mut rest = word >> (8 * byte) & 0xff;
+    for _ in skipped..u64::from(k) {
+        rest &= rest - 1;
+    }
+    8 * byte + rest.trailing_zeros()
+}
+
+/// [`portable`] for `k` and `k + 1` at once.
+#[inline]
+pub(crate) fn portable_two(word: u64, k: u32) -> (u32, u32) {
+    let first = portable(word, k);
+    let above = if first >= 63 { 0 } else { word & (u64::MAX << (first + 1)) };
+    (first, above.trailing_zeros())
+}
+
+/// [`portable`] with BMI2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2")]
+#[inline]
+pub(crate) fn bmi2(word: u64, k: u32) -> u32 {
+    // `k` may be as large as 64, where the deposited bit must vanish instead of wrapping round.
+    let source = 1u64.checked_shl(k).unwrap_or(0);
+    core::arch::x86_64::_pdep_u64(source, word).trailing_zeros()
+}
+
+/// [`portable_two`] with BMI2: the two bits `0b11 << k` are deposited together, the lower one is
+/// found from below and the upper one from above.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,lzcnt")]
+#[inline]
+pub(crate) fn bmi2_two(word: u64, k: u32) -> (u32, u32) {
+    let source = 3u64.checked_shl(k).unwrap_or(0);
+    let both = core::arch::x86_64::_pdep_u64(source, word);
+    let first = both.trailing_zeros();
+    // With one bit left (or none) the second one does not exist.
+    let second = if both & both.wrapping_sub(1) == 0 { NONE } else { 63 - both.leading_zeros() };
+    (first, second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naive(word: u64, k: u32) -> u32 {
+        (0..64).filter(|&i| word >> i & 1 == 1).nth(k as usize).unwrap_or(NONE)
+    }
+
+    fn words() -> impl Iterator<Item = u64> {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let random = (0..2000).map(move |i| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let other = state.rotate_left(31).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            match i % 3 {
+                0 => state,
+                1 => state & other,
+                _ => state | other,
+            }
+        });
+        let single = (0..64).map(|i| 1u64 << i);
+        let holes = (0..64).map(|i| !(1u64 << i));
+        random.chain(single).chain(holes).chain([0, u64::MAX])
+    }
+
+    #[test]
+    fn portable_select_agrees_with_the_naive_one() {
+        for word in words() {
+            for k in 0..=64 {
+                assert_eq!(portable(word, k), naive(word, k), "{word:#x} {k}");
+                assert_eq!(portable_two(word, k), (naive(word, k), naive(word, k + 1)), "{word:#x} {k}");
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    #[expect(unsafe_code, reason = "calls functions that need BMI2, after checking for it")]
+    fn bmi2_select_agrees_with_the_naive_one() {
+        if !super::super::cpu::has_bmi2() {
+            eprintln!("this CPU has no BMI2: only the portable select was tested");
+            return;
+        }
+        for word in words() {
+            for k in 0..=64 {
+                // SAFETY: `has_bmi2` checked every feature that the two functions enable.
+                let (one, two) = unsafe { (bmi2(word, k), bmi2_two(word, k)) };
+                assert_eq!(one, naive(word, k), "{word:#x} {k}");
+                assert_eq!(two, (naive(word, k), naive(word, k + 1)), "{word:#x} {k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Where a table's bytes live, and how to have them near before they are needed.
+//!
+//! Small tables are on the heap. On Linux a table of [`MAP_FROM`] bytes or more lives in an anonymous
+//! map that asks for huge pages: a random access to a table of many megabytes otherwise misses the
+//! TLB nearly every time. The request is a hint; where the kernel says no, the table works as before.
+
+use std::collections::TryReserveError;
+use std::ops::{Deref, DerefMut};
+
+/// Tables from this size on are mapped (two huge pages of x86-64).
+#[cfg(target_os = "linux")]
+const MAP_FROM: usize = 4 << 20;
+
+/// The memory for a table could not be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot allocate {bytes} bytes for the table; free memory or ask for a smaller filter")]
+#[non_exhaustive]
+pub struct OutOfMemory {
+    /// How many bytes were asked for.
+    pub bytes: usize,
+    #[source]
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl OutOfMemory {
+    pub(crate) fn too_large() -> Self {
+        Self { bytes: usize::MAX, source: None }
+    }
+}
+
+/// Bytes owned by a filter.
+///
+/// This is the default storage of every filter type; you need its name only to write a filter's
+/// full type.
+pub struct Memory(Place);
+
+enum Place {
+    Heap(Box<[u8]>),
+    #[cfg(target_os = "linux")]
+    Mapped(memmap2::MmapMut),
+}
+
+impl Memory {
+    /// `len` bytes, all 0.
+    pub(crate) fn zeroed(len: usize) -> Result<Self, OutOfMemory> {
+        #[cfg(target_os = "linux")]
+        if len >= MAP_FROM {
+            let map = memmap2::MmapMut::map_anon(len)
+                .map_err(|error| OutOfMemory { bytes: len, source: Some(Box::new(error)) })?;
+            // A hint: kernels without transparent huge pages refuse it, and nothing depends on it.
+            let _ = map.advise(memmap2::Advice::HugePage);
+            return Ok(Self(Place::Mapped(map)));
+        }
+        let mut heap = Vec::new();
+        heap.try_reserve_exact(len).map_err(|error: TryReserveError| OutOfMemory {
+            bytes: len,
+            source: Some(Box::new(error)),
+        })?;
+        heap.resize(len, 0);
+        Ok(Self(Place::Heap(heap.into_boxed_slice())))
+    }
+
+    /// A copy of `bytes`.
+    pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self, OutOfMemory> {
+        let mut memory = Self::zeroed(bytes.len())?;
+        memory.copy_from_slice(bytes);
+        Ok(memory)
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u8];
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Place::Heap(heap) => heap,
+            #[cfg(target_os = "linux")]
+            Place::Mapped(map) => map,
+        }
+    }
+}
+
+impl DerefMut for Memory {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Place::Heap(heap) => heap,
+            #[cfg(target_os = "linux")]
+            Place::Mapped(map) => map,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Memory {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Asks for the cache line that holds byte `at`. Past the end, and on CPUs without such an
+/// instruction, this does nothing.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(byte) = bytes.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        #[expect(unsafe_code, reason = "the prefetch intrinsic takes a raw pointer")]
+        // SAFETY: the pointer comes from a live reference; SSE is part of x86-64; prefetching has no
+        // effect that a program can observe.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, at);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_memory_start_at_zero_and_hold_what_is_written() {
+        for len in [0, 1, 100, (4 << 20) - 1, 4 << 20, 5 << 20] {
+            let mut memory = Memory::zeroed(len).unwrap();
+            assert_eq!(memory.len(), len);
+            assert!(memory.iter().all(|&byte| byte == 0));
+            memory.fill(7);
+            let copy = Memory::copy_of(&memory).unwrap();
+            assert!(copy.iter().all(|&byte| byte == 7));
+            prefetch(&memory, 0);
+            prefetch(&memory, len + 1000);
+        }
+    }
+
+    #[test]
+    fn an_impossible_size_is_an_error() {
+        let error = Memory::zeroed(isize::MAX as usize).err().expect("cannot be had");
+        assert!(error.to_string().contains("smaller filter"), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
+}

@@ -1,0 +1,247 @@
+//! Changing a table: replace slots of one run by others, shifting what lies behind.
+//!
+//! An edit that needs more slots takes the nearest free ones behind it. Taking a free slot `e` for a
+//! run of quotient `q` moves everything between the run and `e` one slot up, so every block that
+//! starts in `q + 1..=e` has one more slot taken by earlier quotients: its offset grows by one.
+//!
+//! An edit that needs fewer slots closes them one by one. Everything up to the next slot that is free
+//! or holds the start of a run at its home moves one slot down, and the offsets of the blocks that
+//! start in the moved stretch shrink by one. A saturated offset says only "at least", so it is
+//! computed anew.
+
+use super::{BLOCK_SLOTS, EXTENSION_AT, Full, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use crate::bits::cpu::Cpu;
+use crate::bits::packed;
+use crate::bits::word::{shift_down_one, shift_up_one, with_bit};
+
+/// What the two metadata bits of a slot say, apart from the end of the run, which the table knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the codecs with extension slots come with the adaptive filter"))]
+pub(crate) enum Kind {
+    /// The first slot of an entry.
+    Head,
+    /// More of the entry's bit string. Needs extension bits.
+    Continuation,
+    /// Payload of the entry. Needs extension bits.
+    Payload,
+}
+
+/// A slot to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) kind: Kind,
+    pub(crate) value: u64,
+}
+
+impl Slot {
+    pub(crate) const fn head(value: u64) -> Self {
+        Self { kind: Kind::Head, value }
+    }
+}
+
+/// An edit that is known to fit. Valid until the table changes.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    quotient: u64,
+    run: Run,
+    at: u64,
+    remove: u64,
+    insert: u64,
+    /// The free slots that will be taken, in order: the first and the others.
+    taken: Option<u64>,
+    also_taken: Vec<u64>,
+}
+
+impl Table {
+    /// Plans to replace the `remove` slots at `at` by `insert` others. They lie in `run`, the run of
+    /// `quotient`, and begin and end between entries; `at` may be the end of the run.
+    #[inline(always)]
+    pub(crate) fn plan<C: Cpu>(
+        &self,
+        cpu: C,
+        quotient: u64,
+        run: Run,
+        at: u64,
+        remove: u64,
+        insert: u64,
+    ) -> Result<Edit, Full> {
+        debug_assert!(run.start <= at && at + remove <= run.end);
+        let mut edit = Edit { quotient, run, at, remove, insert, taken: None, also_taken: Vec::new() };
+        if insert > remove {
+            let mut free = self.first_free(cpu, run.end).ok_or(Full)?;
+            edit.taken = Some(free);
+            for _ in 1..insert - remove {
+                free = self.first_free(cpu, free + 1).ok_or(Full)?;
+                edit.also_taken.push(free);
+            }
+        }
+        Ok(edit)
+    }
+
+    /// Carries out a plan with as many `slots` as it was made for.
+    #[inline(always)]
+    pub(crate) fn commit<C: Cpu>(&mut self, cpu: C, edit: Edit, slots: &[Slot]) {
+        let Edit { quotient, mut run, at, remove, insert, taken, also_taken } = edit;
+        debug_assert_eq!(slots.len() as u64, insert);
+        if remove > insert {
+            for slot in (at + insert..at + remove).rev() {
+                run = self.close(cpu, quotient, run, slot);
+            }
+        }
+        if !run.is_empty() {
+            self.set_bit(self.last_head(run), RUNEND_AT, false);
+        }
+        for free in taken.into_iter().chain(also_taken) {
+            self.shift_up(at + remove, free);
+            self.bump_offsets(quotient, free);
+            run.end += 1;
+            self.used += 1;
+        }
+        for (slot, new) in (at..).zip(slots) {
+            self.set_slot(slot, new.value);
+            self.set_bit(slot, RUNEND_AT, new.kind == Kind::Payload);
+            if self.shape.has_extensions() {
+                self.set_bit(slot, EXTENSION_AT, new.kind != Kind::Head);
+            }
+        }
+        self.set_bit(quotient, OCCUPIED_AT, !run.is_empty());
+        if !run.is_empty() {
+            self.set_bit(self.last_head(run), RUNEND_AT, true);
+        }
+    }
+
+    /// The head of the last entry of a run that is not empty.
+    #[inline(always)]
+    fn last_head(&self, run: Run) -> u64 {
+        let mut slot = run.end - 1;
+        while slot > run.start && self.is_extension(slot) {
+            slot -= 1;
+        }
+        slot
+    }
+
+    /// Moves the slots `from..free` and their bits one slot up, onto the free slot behind them.
+    /// What is left in `from` has both bits 0 and an unspecified value.
+    #[inline(always)]
+    fn shift_up(&mut self, from: u64, free: u64) {
+        let (first_block, first_i) = split(from);
+        let (mut block, mut end) = split(free);
+        let width = self.shape.slot_bits() as usize;
+        loop {
+            let start = if block == first_block { first_i } else { 0 };
+            let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start));
+            packed::shift_up(&mut self.bytes, start_bit, start_bit + (end - start) as usize * width, width);
+            self.shift_word_up(block, RUNEND_AT, start, end);
+            if self.shape.has_extensions() {
+                self.shift_word_up(block, EXTENSION_AT, start, end);
+            }
+            if block == first_block {
+                return;
+            }
+            // The last slot of the block before moves onto the first one of this block.
+            let (to, source) = (block * BLOCK_SLOTS, block * BLOCK_SLOTS - 1);
+            self.set_slot(to, self.slot(source));
+            self.carry_bit(source, to, RUNEND_AT);
+            if self.shape.has_extensions() {
+                self.carry_bit(source, to, EXTENSION_AT);
+            }
+            block -= 1;
+            end = BLOCK_SLOTS as u32 - 1;
+        }
+    }
+
+    #[inline(always)]
+    fn shift_word_up(&mut self, block: u64, field_at: usize, start: u32, end: u32) {
+        let word = self.word(block, field_at);
+        self.set_word(block, field_at, shift_up_one(word, start, end));
+    }
+
+    fn carry_bit(&mut self, source: u64, to: u64, field_at: usize) {
+        let (block, i) = split(source);
+        let value = self.word(block, field_at) >> i & 1 == 1;
+        self.set_bit(to, field_at, value);
+    }
+
+    /// A slot more is taken for `quotient`, and `free` is in use now.
+    #[inline(always)]
+    fn bump_offsets(&mut self, quotient: u64, free: u64) {
+        for block in split(quotient).0 + 1..=split(free).0 {
+            if let Some(offset) = self.offset(block) {
+                self.set_offset(block, offset + 1);
+            }
+        }
+    }
+
+    /// Takes one slot out of a run and closes the gap. The slot must not be a head that still has
+    /// extension slots.
+    fn close<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, slot: u64) -> Run {
+        let end = self.first_at_home(cpu, slot + 1);
+        // If the run's last head goes, the head before it becomes the last.
+        if slot == self.last_head(run) {
+            if slot == run.start {
+                self.set_bit(quotient, OCCUPIED_AT, false);
+            } else {
+                let before = self.last_head(Run { end: slot, ..run });
+                self.set_bit(before, RUNEND_AT, true);
+            }
+        }
+        self.shift_down(slot + 1, end);
+        self.used -= 1;
+        self.lower_offsets(cpu, quotient, end - 1);
+        Run { start: run.start, end: run.end - 1 }
+    }
+
+    /// Moves the slots `from..to` and their bits one slot down, and clears the slot `to - 1`.
+    fn shift_down(&mut self, from: u64, to: u64) {
+        let (last_block, last_end) = split(to - 1);
+        let width = self.shape.slot_bits() as usize;
+        let (mut block, mut start) = split(from - 1);
+        loop {
+            // Everything behind `start` in this block moves onto it.
+            let end = if block == last_block { last_end } else { BLOCK_SLOTS as u32 - 1 };
+            let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start)) + width;
+            packed::shift_down(&mut self.bytes, start_bit, start_bit + (end - start) as usize * width, width);
+            self.shift_word_down(block, RUNEND_AT, start + 1, end + 1);
+            if self.shape.has_extensions() {
+                self.shift_word_down(block, EXTENSION_AT, start + 1, end + 1);
+            }
+            let last = block * BLOCK_SLOTS + u64::from(end);
+            if block == last_block {
+                return self.set_slot(last, 0);
+            }
+            self.set_slot(last, self.slot(last + 1));
+            self.carry_bit(last + 1, last, RUNEND_AT);
+            if self.shape.has_extensions() {
+                self.carry_bit(last + 1, last, EXTENSION_AT);
+            }
+            block += 1;
+            start = 0;
+        }
+    }
+
+    fn shift_word_down(&mut self, block: u64, field_at: usize, start: u32, end: u32) {
+        let word = self.word(block, field_at);
+        // With `start == end` there is nothing to move, but the freed bit is still to be cleared.
+        let word = if start < 64 { shift_down_one(word, start, end) } else { with_bit(word, 63, false) };
+        self.set_word(block, field_at, word);
+    }
+
+    /// A slot fewer is taken for `quotient`, and `freed`, the last slot that moved, is not in use.
+    fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
+        let first = split(quotient).0;
+        // The first own slot of the block before, once a saturated offset asks for it.
+        let mut own = None;
+        for block in first + 1..=split(freed).0 {
+            let before = own.take();
+            match self.offset(block) {
+                Some(offset) => self.set_offset(block, offset - 1),
+                None => {
+                    let before = before.unwrap_or_else(|| self.first_own_slot(cpu, block - 1));
+                    let free = self.behind_block(cpu, block - 1, before);
+                    self.set_offset(block, free - block * BLOCK_SLOTS);
+                    own = Some(free);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Finding runs, free slots and the ends of clusters. Nothing here changes the table.
+
+use super::{BLOCK_SLOTS, Table, split};
+use crate::bits::cpu::Cpu;
+use crate::bits::word::{bit, low_mask, rank};
+
+/// The slots `start..end` of one quotient. Empty if the quotient has no run; `start` then is where
+/// its run would begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Run {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+impl<B: AsRef<[u8]>> Table<B> {
+    /// The run of `quotient`.
+    ///
+    /// On bytes that are not a valid table the answer is meaningless, but `start <= end <=
+    /// total_slots` still holds.
+    #[inline(always)]
+    pub(crate) fn run<C: Cpu>(&self, cpu: C, quotient: u64) -> Run {
+        let (block, i) = split(quotient);
+        let occupied = self.occupied(block);
+        if !self.shape.has_extensions()
+            && let Some(offset) = self.offset(block)
+            && offset < BLOCK_SLOTS
+            && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
+        {
+            return run;
+        }
+        self.run_anywhere(cpu, quotient, occupied)
+    }
+
+    /// The usual case, decided with the words of one block: `None` if the run leaves the block.
+    ///
+    /// The run ends at or behind `offset` belong to this block's quotients in order. A virtual run end
+    /// just before them makes every run the stretch between two neighbouring ones.
+    #[inline(always)]
+    fn run_in_block<C: Cpu>(&self, cpu: C, block: u64, i: u32, occupied: u64, offset: u32) -> Option<Run> {
+        let ends = self.run_ends(block) >> offset;
+        // The virtual end takes bit 0; a real one pushed out at the top is found by the slow path.
+        let ends = ends << 1 | 1;
+        let (after, end) = cpu.select_two(ends, rank(occupied, i));
+        let start = i.max(offset + after);
+        let first = block * BLOCK_SLOTS;
+        if bit(occupied, i) {
+            (end < BLOCK_SLOTS as u32 && start < offset + end)
+                .then(|| Run { start: first + u64::from(start), end: first + u64::from(offset + end) })
+        } else {
+            let start = first + u64::from(start);
+            (after < BLOCK_SLOTS as u32).then_some(Run { start, end: start })
+        }
+    }
+
+    /// The general case.
+    #[inline(never)]
+    fn run_anywhere<C: Cpu>(&self, cpu: C, quotient: u64, occupied: u64) -> Run {
+        let (block, i) = split(quotient);
+        let total = self.shape.total_slots();
+        let before = u64::from(rank(occupied, i));
+        let free = self.first_own_slot(cpu, block);
+        let start = match before.checked_sub(1) {
+            Some(k) => self.behind_run_end(cpu, free, k),
+            None => free,
+        };
+        let start = start.max(quotient).min(total);
+        let end = if bit(occupied, i) { self.behind_run_end(cpu, start, 0) } else { start };
+        Run { start, end }
+    }
+
+    /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.
+    pub(super) fn first_own_slot<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
+        let mut known = block;
+        let mut free = loop {
+            match self.offset(known) {
+                Some(offset) => break known * BLOCK_SLOTS + offset,
+                None if known == 0 => break 0,
+                None => known -= 1,
+            }
+        };
+        while known < block {
+            free = self.behind_block(cpu, known, free);
+            known += 1;
+        }
+        free.min(self.shape.total_slots())
+    }
+
+    /// Given the first own slot of `block`, that of the next one.
+    pub(super) fn behind_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
+        let runs = u64::from(self.occupied(block).count_ones());
+        let end = match runs.checked_sub(1) {
+            Some(k) => self.behind_run_end(cpu, first_own, k),
+            None => first_own,
+        };
+        end.max((block + 1) * BLOCK_SLOTS)
+    }
+
+    /// The slot behind the run whose end is the k-th (from 0) at or behind `from`, with the trailing
+    /// extension slots of its last entry. The end of the table if there is none.
+    fn behind_run_end<C: Cpu>(&self, cpu: C, from: u64, mut k: u64) -> u64 {
+        let (mut block, i) = split(from);
+        let mut mask = !low_mask(i);
+        while block < self.shape.blocks() {
+            let ends = self.run_ends(block) & mask;
+            let count = u64::from(ends.count_ones());
+            if k < count {
+                let end = block * BLOCK_SLOTS + u64::from(cpu.select(ends, k as u32));
+                return self.behind_extensions(end + 1).min(self.shape.total_slots());
+            }
+            k -= count;
+            block += 1;
+            mask = u64::MAX;
+        }
+        self.shape.total_slots()
+    }
+
+    /// The first slot at or behind `slot` that is no extension.
+    #[inline(always)]
+    pub(super) fn behind_extensions(&self, slot: u64) -> u64 {
+        if !self.shape.has_extensions() {
+            return slot;
+        }
+        let (mut block, i) = split(slot);
+        let mut mask = !low_mask(i);
+        while block < self.shape.blocks() {
+            let others = !self.extension(block) & mask;
+            if others != 0 {
+                return block * BLOCK_SLOTS + u64::from(others.trailing_zeros());
+            }
+            block += 1;
+            mask = u64::MAX;
+        }
+        block * BLOCK_SLOTS
+    }
+
+    /// The first free slot at or behind `from`, `None` if there is none.
+    pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
+        // A slot is free if every run of a quotient up to and including its own has ended before it.
+        self.first_without_debt(cpu, from, 1)
+    }
+
+    /// The first slot at or behind `from` that no run of an earlier quotient uses: it is free, or a
+    /// run starts there at home. The end of the table if there is none.
+    pub(super) fn first_at_home<C: Cpu>(&self, cpu: C, from: u64) -> u64 {
+        self.first_without_debt(cpu, from, 0).unwrap_or(self.shape.total_slots())
+    }
+
+    /// The first slot `p` at or behind `from` before which all runs of the quotients below
+    /// `p + inclusive` have ended.
+    ///
+    /// While some have not, each of them still needs at least one slot, so the search can skip as many.
+    #[inline(always)]
+    fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
+        let total = self.shape.total_slots();
+        let mut slot = from;
+        while slot < total {
+            let (block, _) = split(slot);
+            let own = self.first_own_slot(cpu, block);
+            if slot < own {
+                slot = own;
+                continue;
+            }
+            let (occupied, extension) = (self.occupied(block), self.extension(block));
+            let ends = self.run_ends(block) & !low_mask(split(own).1);
+            while slot / BLOCK_SLOTS == block {
+                let i = split(slot).1;
+                // On invalid bytes there may be more ends than runs: that is no debt either.
+                let debt = rank(occupied, i + inclusive).saturating_sub(rank(ends, i));
+                if debt > 0 {
+                    slot += u64::from(debt);
+                } else if bit(extension, i) {
+                    slot += 1;
+                } else {
+                    return (slot < total).then_some(slot);
+                }
+            }
+        }
+        None
+    }
+}

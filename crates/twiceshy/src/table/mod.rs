@@ -1,0 +1,230 @@
+//! The quotient table: the one data structure under every filter.
+//!
+//! # The idea
+//!
+//! A fingerprint is split into a *quotient* (its first `q` bits) and the rest. The table is an array
+//! of slots, one *home* slot per quotient, plus a spill area behind the last. What belongs to one
+//! quotient lies in consecutive slots, its *run*; runs lie in the order of their quotients, each at
+//! its home slot or, if earlier runs still fill that slot, directly behind them. A stretch of runs
+//! without a free slot between them is a *cluster*. Two bits per slot say which slot belongs to whom:
+//!
+//! - `occupied[i]`: quotient `i` has a run (wherever that run lies);
+//! - `runend[i]`: slot `i` holds the last entry of some run.
+//!
+//! The k-th occupied quotient owns the k-th run end, so a run is found by rank and select. To count
+//! only within a neighbourhood, every 64 slots form a block that also stores an
+//!
+//! - `offset`: how many slots at the start of the block belong to runs of quotients of earlier blocks.
+//!
+//! ```text
+//! quotient   0   1   2   3   4   5   6   7         the runs of 1, 3 and 4 form one cluster; the run
+//! occupied   0   1   0   1   1   0   0   0         of 4 starts one slot behind its home
+//! slot       -   1a  1b  3a  3b  4a  -   -
+//! runend     0   0   1   0   1   1   0   0
+//! ```
+//!
+//! # One block
+//!
+//! ```text
+//! byte 0   1            9            17                                    17 + 8w
+//!      +---+------------+------------+--------------------------------------+
+//!      |off|  occupied  |   runend   |  64 slots of w bits, packed          |   w words
+//!      +---+------------+------------+--------------------------------------+
+//!      with extension bits there are 8 more bytes before the slots: | extension |
+//! ```
+//!
+//! Blocks follow each other without gaps; everything is little-endian and unaligned, and a table in
+//! memory is byte for byte the body of a filter file.
+//!
+//! # Entries of several slots
+//!
+//! With the optional extension word an entry may span several slots, and the two bits of a slot read:
+//!
+//! | extension | runend | the slot is |
+//! |---|---|---|
+//! | 0 | 0 | the head of an entry |
+//! | 0 | 1 | the head of the run's last entry |
+//! | 1 | 0 | a continuation of the entry's bit string |
+//! | 1 | 1 | payload of the entry |
+//!
+//! Run ends are then `runend & !extension`, and a run ends behind the trailing extension slots of its
+//! last entry. What the slots mean is the business of a codec; the table only moves them.
+//!
+//! # Changing it
+//!
+//! All changes go through one door, [`Table::plan`] and [`Table::commit`]: replace some slots of one
+//! run by others. `plan` finds the free slots it needs and fails with [`Full`] before anything is
+//! written; `commit` cannot fail. Unused slots and their bits are always 0, so equal contents in
+//! equal shapes are equal bytes, whatever the history.
+//!
+//! # Cost
+//!
+//! `w + 2.125` bits per slot (`w + 3.125` with extension bits). A query touches one or two cache
+//! lines; an insert shifts on average about `1 / (1 - load)²` slots.
+//!
+//! # Source
+//!
+//! The rank-and-select quotient filter of Pandey et al. as described in chapter 3 of the thesis
+//! *Practical Adaptive Quotient Filter*, and the extension bits of section 4 of *Adaptive Quotient
+//! Filters*. We deviate in three points. Our `offset` counts slots taken by earlier blocks instead of
+//! pointing at the run end of the block's first quotient: it is never negative and needs no special
+//! cases. It saturates (at 255, or less in tests); a saturated offset is recomputed by walking from an
+//! earlier block. And a run is found with a virtual run end in front of the block, so that one `pdep`
+//! yields both its ends.
+
+mod edit;
+mod iter;
+mod load;
+mod locate;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub(crate) use edit::{Kind, Slot};
+pub(crate) use load::Loader;
+pub(crate) use locate::Run;
+pub(crate) use shape::Shape;
+pub(crate) use validate::Invalid;
+
+use crate::bits::packed;
+use crate::bits::word::{bit, with_bit};
+use crate::mem::{self, Memory, OutOfMemory};
+
+/// Slots in a block, one per bit of a metadata word.
+pub(crate) const BLOCK_SLOTS: u64 = 64;
+
+/// Bytes of a block's fields, in order. The slots follow.
+const OFFSET_AT: usize = 0;
+const OCCUPIED_AT: usize = OFFSET_AT + 1;
+const RUNEND_AT: usize = OCCUPIED_AT + 8;
+const EXTENSION_AT: usize = RUNEND_AT + 8;
+
+/// There is no free slot where one is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.
+pub(crate) struct Table<B = Memory> {
+    bytes: B,
+    shape: Shape,
+    used: u64,
+}
+
+impl Table {
+    /// An empty table.
+    pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+        let len = shape.body_bytes().ok_or_else(OutOfMemory::too_large)?;
+        Ok(Self { bytes: Memory::zeroed(len)?, shape, used: 0 })
+    }
+
+    /// Removes everything.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.fill(0);
+        self.used = 0;
+    }
+
+    fn set_offset(&mut self, block: u64, slots: u64) {
+        let at = self.shape.block_at(block) + OFFSET_AT;
+        self.bytes[at] = slots.min(u64::from(self.shape.offset_max())) as u8;
+    }
+
+    #[inline(always)]
+    fn set_word(&mut self, block: u64, field_at: usize, word: u64) {
+        packed::store(&mut self.bytes, self.shape.block_at(block) + field_at, word);
+    }
+
+    fn set_bit(&mut self, slot: u64, field_at: usize, value: bool) {
+        let (block, i) = split(slot);
+        let word = self.word(block, field_at);
+        self.set_word(block, field_at, with_bit(word, i, value));
+    }
+
+    #[inline(always)]
+    fn set_slot(&mut self, slot: u64, value: u64) {
+        let at = self.shape.slot_bit(slot);
+        packed::set(&mut self.bytes, at, self.shape.slot_bits(), value);
+    }
+}
+
+impl<B: AsRef<[u8]>> Table<B> {
+    /// A table over existing bytes, which may be anything: reading it ends without a panic or an
+    /// endless loop, and [`validate`](Table::validate) tells whether it makes sense. `None` if the
+    /// bytes are not as many as the shape needs.
+    pub(crate) fn from_bytes(bytes: B, shape: Shape, used: u64) -> Option<Self> {
+        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self { bytes, shape, used })
+    }
+
+    /// A copy that can be changed.
+    pub(crate) fn try_clone(&self) -> Result<Table, OutOfMemory> {
+        Ok(Table { bytes: Memory::copy_of(self.bytes())?, shape: self.shape, used: self.used })
+    }
+
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// How many slots are in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Asks for the cache lines that a lookup of `quotient` will read.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, quotient: u64) {
+        mem::prefetch(self.bytes(), self.shape.block_at(quotient / BLOCK_SLOTS));
+        mem::prefetch(self.bytes(), self.shape.slot_bit(quotient) / 8);
+    }
+
+    #[inline(always)]
+    pub(crate) fn slot(&self, slot: u64) -> u64 {
+        packed::get(self.bytes(), self.shape.slot_bit(slot), self.shape.slot_bits())
+    }
+
+    #[inline(always)]
+    fn word(&self, block: u64, field_at: usize) -> u64 {
+        packed::load(self.bytes(), self.shape.block_at(block) + field_at)
+    }
+
+    #[inline(always)]
+    fn occupied(&self, block: u64) -> u64 {
+        self.word(block, OCCUPIED_AT)
+    }
+
+    /// The extension word, 0 for tables without.
+    #[inline(always)]
+    fn extension(&self, block: u64) -> u64 {
+        if self.shape.has_extensions() { self.word(block, EXTENSION_AT) } else { 0 }
+    }
+
+    /// Heads of last entries.
+    #[inline(always)]
+    fn run_ends(&self, block: u64) -> u64 {
+        self.word(block, RUNEND_AT) & !self.extension(block)
+    }
+
+    #[inline(always)]
+    fn is_extension(&self, slot: u64) -> bool {
+        let (block, i) = split(slot);
+        bit(self.extension(block), i)
+    }
+
+    /// The stored offset of a block, `None` if it is saturated.
+    #[inline(always)]
+    fn offset(&self, block: u64) -> Option<u64> {
+        let offset = self.bytes()[self.shape.block_at(block) + OFFSET_AT];
+        (offset < self.shape.offset_max()).then_some(u64::from(offset))
+    }
+}
+
+/// Block and position in the block of a slot or quotient.
+#[inline(always)]
+const fn split(slot: u64) -> (u64, u32) {
+    (slot / BLOCK_SLOTS, (slot % BLOCK_SLOTS) as u32)
+}

@@ -1,0 +1,179 @@
+//! The measures of a table: how many slots, how wide, and where each byte lies.
+
+use super::{BLOCK_SLOTS, EXTENSION_AT};
+use crate::bits::packed::PADDING;
+
+/// Offsets fit a byte; the largest value means "at least this, walk to find out".
+const OFFSET_MAX: u8 = u8::MAX;
+
+/// The most quotient bits: a table of this size is beyond any machine, and no size overflows 64 bits.
+pub(crate) const MAX_QUOTIENT_BITS: u32 = 48;
+
+/// The measures of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    quotient_bits: u8,
+    slot_bits: u8,
+    has_extensions: bool,
+    offset_max: u8,
+    spill_slots: u32,
+}
+
+impl Shape {
+    /// A table of `2^quotient_bits` slots of `slot_bits` bits and a spill area behind them.
+    ///
+    /// # Panics
+    ///
+    /// If `quotient_bits` is not in `1..=48` or `slot_bits` not in `1..=64`.
+    pub(crate) fn new(quotient_bits: u32, slot_bits: u32) -> Self {
+        assert!((1..=MAX_QUOTIENT_BITS).contains(&quotient_bits), "quotient bits: {quotient_bits}");
+        assert!((1..=64).contains(&slot_bits), "slot bits: {slot_bits}");
+        Self {
+            quotient_bits: quotient_bits as u8,
+            slot_bits: slot_bits as u8,
+            has_extensions: false,
+            offset_max: OFFSET_MAX,
+            spill_slots: default_spill(quotient_bits),
+        }
+    }
+
+    /// The same with an extension bit per slot.
+    #[cfg(test)]
+    pub(crate) fn with_extensions(self) -> Self {
+        Self { has_extensions: true, ..self }
+    }
+
+    /// The same with other internal limits: small ones make the rare paths common, for tests.
+    /// `None` if the limits make no sense.
+    pub(crate) fn with_limits(self, offset_max: u8, spill_slots: u32) -> Option<Self> {
+        (offset_max > 0).then_some(Self { offset_max, spill_slots, ..self })
+    }
+
+    /// The same internal limits for another size.
+    pub(crate) fn resized(self, quotient_bits: u32, slot_bits: u32) -> Self {
+        let new = Self::new(quotient_bits, slot_bits);
+        let standard = self.spill_slots == default_spill(self.quotient_bits());
+        Self {
+            spill_slots: if standard { new.spill_slots } else { self.spill_slots },
+            has_extensions: self.has_extensions,
+            offset_max: self.offset_max,
+            ..new
+        }
+    }
+
+    pub(crate) fn quotient_bits(&self) -> u32 {
+        u32::from(self.quotient_bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn slot_bits(&self) -> u32 {
+        u32::from(self.slot_bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_extensions(&self) -> bool {
+        self.has_extensions
+    }
+
+    #[inline(always)]
+    pub(crate) fn offset_max(&self) -> u8 {
+        self.offset_max
+    }
+
+    pub(crate) fn spill_slots(&self) -> u32 {
+        self.spill_slots
+    }
+
+    /// How many quotients there are, which is also the number of home slots.
+    pub(crate) fn quotients(&self) -> u64 {
+        1 << self.quotient_bits
+    }
+
+    /// Home slots and spill area together.
+    #[inline(always)]
+    pub(crate) fn total_slots(&self) -> u64 {
+        (1 << self.quotient_bits) + u64::from(self.spill_slots)
+    }
+
+    #[inline(always)]
+    pub(crate) fn blocks(&self) -> u64 {
+        self.total_slots().div_ceil(BLOCK_SLOTS)
+    }
+
+    /// Bytes of a block before its slots.
+    #[inline(always)]
+    fn slots_at(&self) -> usize {
+        EXTENSION_AT + if self.has_extensions { 8 } else { 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.slots_at() + 8 * usize::from(self.slot_bits)
+    }
+
+    /// The first byte of a block.
+    #[inline(always)]
+    pub(crate) fn block_at(&self, block: u64) -> usize {
+        block as usize * self.block_bytes()
+    }
+
+    /// The first bit of a slot.
+    #[inline(always)]
+    pub(crate) fn slot_bit(&self, slot: u64) -> usize {
+        let (block, i) = (slot / BLOCK_SLOTS, (slot % BLOCK_SLOTS) as usize);
+        (self.block_at(block) + self.slots_at()) * 8 + i * usize::from(self.slot_bits)
+    }
+
+    /// Bytes of the whole table, `None` if this machine cannot address them bit by bit.
+    pub(crate) fn body_bytes(&self) -> Option<usize> {
+        let bytes = self.blocks().checked_mul(self.block_bytes() as u64)?.checked_add(PADDING as u64)?;
+        usize::try_from(bytes.checked_mul(8)?).ok().map(|bits| bits / 8)
+    }
+}
+
+/// Slots behind the last home slot, for runs that do not fit before it.
+///
+/// With hashed quotients at 95 % load, more than `x` slots are displaced past the end with probability
+/// about `e^(-x / 10)` (at 90 %: `e^(-x / 5)`): 64 slots do for tables too small to build up such a
+/// queue, 128 to 256 for the others. Entries of several slots make longer queues; then the table is
+/// full a little earlier.
+fn default_spill(quotient_bits: u32) -> u32 {
+    match quotient_bits {
+        ..6 => 64 - (1 << quotient_bits),
+        6..8 => 64,
+        8..15 => 128,
+        15.. => 256,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_and_fields_do_not_overlap() {
+        for quotient_bits in 1..=20 {
+            for slot_bits in 1..=64 {
+                for shape in
+                    [Shape::new(quotient_bits, slot_bits), Shape::new(quotient_bits, slot_bits).with_extensions()]
+                {
+                    assert_eq!(shape.total_slots() % 64, 0);
+                    assert_eq!(shape.slot_bit(64) - shape.slot_bit(0), shape.block_bytes() * 8);
+                    assert_eq!(shape.slot_bit(63) + slot_bits as usize, shape.block_at(1) * 8);
+                    let last = shape.slot_bit(shape.total_slots() - 1) + slot_bits as usize;
+                    assert_eq!(shape.body_bytes(), Some(last / 8 + PADDING));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nine_bit_slots_cost_at_most_twelve_and_a_half_bits_per_item_at_ninety_percent() {
+        for quotient_bits in 15..=30 {
+            let shape = Shape::new(quotient_bits, 9);
+            let items = 0.9 * shape.quotients() as f64;
+            let bits = shape.body_bytes().unwrap() as f64 * 8.0 / items;
+            assert!(bits <= 12.5, "2^{quotient_bits} slots: {bits:.3} bits per item");
+        }
+    }
+}

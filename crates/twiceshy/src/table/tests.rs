@@ -1,0 +1,326 @@
+//! The table against a model that is obviously right: a list of entries per quotient.
+//!
+//! After every edit the bytes must equal those of a table loaded in order from the model, which also
+//! pins offsets, run ends, shifting and the zeroing of freed slots.
+
+use super::*;
+use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
+
+/// One entry: a head and its extension slots.
+type Entry = Vec<Slot>;
+
+struct Model {
+    shape: Shape,
+    runs: Vec<Vec<Entry>>,
+}
+
+impl Model {
+    fn new(shape: Shape) -> Self {
+        Self { shape, runs: vec![Vec::new(); shape.quotients() as usize] }
+    }
+
+    fn load(&self) -> Result<Table, Full> {
+        let mut loader = Loader::new(self.shape).unwrap();
+        for (quotient, run) in self.runs.iter().enumerate() {
+            for entry in run {
+                loader.push(quotient as u64, entry)?;
+            }
+        }
+        Ok(loader.finish())
+    }
+
+    /// Where each run lies, by definition.
+    fn places(&self) -> Vec<Run> {
+        let mut free = 0;
+        let place = |(quotient, run): (usize, &Vec<Entry>)| {
+            let start = (quotient as u64).max(free);
+            let end = start + run.iter().map(|entry| entry.len() as u64).sum::<u64>();
+            if end > start {
+                free = end;
+            }
+            Run { start, end }
+        };
+        self.runs.iter().enumerate().map(place).collect()
+    }
+}
+
+/// Replaces slots of a run through `plan` and `commit`, compiled for the best CPU.
+struct Replace<'a> {
+    table: &'a mut Table,
+    quotient: u64,
+    at: u64,
+    remove: u64,
+    slots: &'a [Slot],
+}
+
+impl Kernel for Replace<'_> {
+    type Output = Result<(), Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let run = self.table.run(cpu, self.quotient);
+        let (insert, at) = (self.slots.len() as u64, run.start + self.at);
+        let edit = self.table.plan(cpu, self.quotient, run, at, self.remove, insert)?;
+        self.table.commit(cpu, edit, self.slots);
+        Ok(())
+    }
+}
+
+struct FindRun<'a>(&'a Table, u64);
+
+impl Kernel for FindRun<'_> {
+    type Output = Run;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Run {
+        self.0.run(cpu, self.1)
+    }
+}
+
+/// A small generator with a visible seed: failures are repeatable.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+fn random_entry(random: &mut Random, shape: &Shape) -> Entry {
+    let mask = crate::bits::word::low_mask(shape.slot_bits());
+    let mut entry = vec![Slot::head(random.next() & mask)];
+    if shape.has_extensions() {
+        let longer = [0, 0, 0, 1, 1, 2, 5][random.below(7) as usize];
+        for _ in 0..longer {
+            let kind = if random.below(2) == 0 { Kind::Continuation } else { Kind::Payload };
+            entry.push(Slot { kind, value: random.next() & mask });
+        }
+    }
+    entry
+}
+
+/// Compares everything that can be asked of the table with the model.
+fn compare(table: &Table, model: &Model, context: &str) {
+    table.validate().unwrap_or_else(|invalid| panic!("{context}: {invalid}"));
+    let loaded = model.load().expect("the model fits");
+    assert!(table.bytes() == loaded.bytes(), "{context}: bytes differ from a fresh load");
+    assert_eq!(table.used(), loaded.used(), "{context}");
+    let places = model.places();
+    for (quotient, &place) in places.iter().enumerate() {
+        let quotient = quotient as u64;
+        assert_eq!(table.run(Portable, quotient), place, "{context}: run of {quotient}");
+        assert_eq!(dispatch(FindRun(table, quotient)), place, "{context}: run of {quotient}");
+    }
+    let full: Vec<_> = places.iter().enumerate().filter(|(_, run)| !run.is_empty()).collect();
+    let runs: Vec<_> = table.runs().collect();
+    let expected: Vec<_> = full.iter().map(|&(quotient, &run)| (quotient as u64, run)).collect();
+    assert_eq!(runs, expected, "{context}");
+    let used = |slot: u64| expected.iter().any(|(_, run)| (run.start..run.end).contains(&slot));
+    let mut stretches = Vec::new();
+    for slot in (0..table.shape().total_slots()).filter(|&slot| used(slot)) {
+        match stretches.last_mut() {
+            Some(last) if *last == (slot - 1) => *last = slot,
+            _ => stretches.push(slot),
+        }
+    }
+    let ends: Vec<_> = table.clusters().map(|cluster| cluster.end - 1).collect();
+    assert_eq!(ends, stretches, "{context}: clusters");
+}
+
+/// Random edits; how often quotients repeat and how full the table gets varies with the seed.
+fn drive(shape: Shape, seed: u64, steps: u32) -> u32 {
+    let mut random = Random(seed);
+    let mut model = Model::new(shape);
+    let mut table = Table::new(shape).unwrap();
+    let hot = 1 + random.below(shape.quotients());
+    let base = random.below(shape.quotients());
+    let eager = 2 + random.below(4);
+    let mut refused = 0;
+    for step in 0..steps {
+        let quotient = (base + random.below(hot)) % shape.quotients();
+        let run = &model.runs[quotient as usize];
+        let first = random.below(run.len() as u64 + 1) as usize;
+        let remove = random.below(3).min((run.len() - first) as u64) as usize;
+        let insert = if random.below(6) < eager { 1 + random.below(2) } else { 0 };
+        let new: Vec<Entry> = (0..insert).map(|_| random_entry(&mut random, &shape)).collect();
+        let slots: Vec<Slot> = new.iter().flatten().copied().collect();
+        let at = run[..first].iter().map(|entry| entry.len() as u64).sum();
+        let removed: u64 = run[first..first + remove].iter().map(|entry| entry.len() as u64).sum();
+        let before = table.bytes().to_vec();
+        let replace = Replace { table: &mut table, quotient, at, remove: removed, slots: &slots };
+        let outcome = dispatch(replace);
+        let mut changed = model.runs[quotient as usize].clone();
+        changed.splice(first..first + remove, new);
+        let old = std::mem::replace(&mut model.runs[quotient as usize], changed);
+        let context = format!("{shape:?} seed {seed} step {step}");
+        if outcome.is_err() {
+            refused += 1;
+            assert!(table.bytes() == before, "{context}: an error changed bytes");
+            assert_eq!(model.load().err(), Some(Full), "{context}: refused although it fits");
+            model.runs[quotient as usize] = old;
+        }
+        compare(&table, &model, &context);
+    }
+    refused
+}
+
+#[test]
+fn random_edits_agree_with_the_model_for_every_width() {
+    for width in 1..=64 {
+        for (quotient_bits, spill) in [(2, 3), (6, 1), (7, 70), (8, 20)] {
+            let shape = Shape::new(quotient_bits, width).with_limits(3, spill).unwrap();
+            drive(shape, u64::from(width), 40);
+            drive(shape.with_extensions(), u64::from(width) + 100, 40);
+        }
+    }
+}
+
+#[test]
+fn random_edits_agree_with_the_model_for_every_offset_limit() {
+    let mut refused = 0;
+    for seed in 0..40 {
+        for offset_max in [1, 2, 3, 20, 63, 64, 65, 255] {
+            for quotient_bits in [1, 3, 6, 7, 9] {
+                let shape = Shape::new(quotient_bits, 5).with_limits(offset_max, 40).unwrap();
+                refused += drive(shape, seed, 60);
+                refused += drive(shape.with_extensions(), seed, 60);
+            }
+        }
+    }
+    assert!(refused > 1000, "full tables were hardly tested: {refused}");
+}
+
+#[test]
+fn long_histories_fill_tables_to_the_last_slot() {
+    for seed in 0..6 {
+        let shape = Shape::new(8, 4).with_limits(7, 90).unwrap();
+        drive(shape, seed, 1500);
+        drive(shape.with_extensions(), seed, 1500);
+    }
+}
+
+#[test]
+fn a_shrinking_cluster_updates_every_block_it_covered() {
+    // One run that spills over several blocks, then shrinks from its front.
+    for offset_max in [1, 3, 64, 255] {
+        let shape = Shape::new(9, 3).with_limits(offset_max, 64).unwrap();
+        let mut model = Model::new(shape);
+        for (quotient, count) in [(0, 250), (3, 1), (70, 2), (130, 3), (251, 1), (300, 1)] {
+            model.runs[quotient] = (0..count).map(|i| vec![Slot::head(i % 8)]).collect();
+        }
+        let mut table = model.load().unwrap();
+        for step in 0..250 {
+            model.runs[0].remove(0);
+            dispatch(Replace { table: &mut table, quotient: 0, at: 0, remove: 1, slots: &[] }).unwrap();
+            compare(&table, &model, &format!("offset_max {offset_max} step {step}"));
+        }
+    }
+}
+
+#[test]
+fn all_short_histories_of_a_tiny_table() {
+    // Every sequence of up to 6 single-slot inserts and removals over 4 quotients, with 2 spill slots.
+    let shape = Shape::new(2, 1).with_limits(1, 2).unwrap();
+    let mut histories: Vec<(Table, Model)> = vec![(Table::new(shape).unwrap(), Model::new(shape))];
+    for depth in 0..6 {
+        let mut next = Vec::new();
+        for (table, model) in &histories {
+            for quotient in 0..4usize {
+                for insert in [true, false] {
+                    let mut table = table.try_clone().unwrap();
+                    let mut runs = model.runs.clone();
+                    let slot = [Slot::head(depth & 1)];
+                    let outcome = if insert {
+                        runs[quotient].insert(0, slot.to_vec());
+                        dispatch(Replace { table: &mut table, quotient: quotient as u64, at: 0, remove: 0, slots: &slot })
+                    } else if runs[quotient].is_empty() {
+                        continue;
+                    } else {
+                        runs[quotient].remove(0);
+                        dispatch(Replace { table: &mut table, quotient: quotient as u64, at: 0, remove: 1, slots: &[] })
+                    };
+                    let new = Model { shape, runs };
+                    assert_eq!(outcome.is_err(), new.load().is_err());
+                    if outcome.is_ok() {
+                        compare(&table, &new, "exhaustive");
+                        next.push((table, new));
+                    }
+                }
+            }
+        }
+        histories = next;
+    }
+    assert!(histories.len() > 10_000, "{}", histories.len());
+}
+
+#[test]
+fn validate_notices_every_flipped_metadata_bit() {
+    for extensions in [false, true] {
+        let shape = Shape::new(7, 5);
+        let shape = if extensions { shape.with_extensions() } else { shape };
+        let mut random = Random(5);
+        let mut model = Model::new(shape);
+        for _ in 0..60 {
+            let quotient = random.below(128) as usize;
+            model.runs[quotient].push(random_entry(&mut random, &shape));
+        }
+        let table = model.load().unwrap();
+        for block in 0..shape.blocks() {
+            // Offset, occupied and run ends. A flipped extension bit can be another valid table.
+            for byte in 0..EXTENSION_AT {
+                for i in 0..8 {
+                    // A continuation and a payload slot differ by their run end bit alone.
+                    let extension = extensions && {
+                        let slot = block * 64 + (byte as u64).wrapping_sub(9) * 8 + i;
+                        (9..17).contains(&byte) && table.is_extension(slot)
+                    };
+                    let mut bytes = table.bytes().to_vec();
+                    bytes[shape.block_at(block) + byte] ^= 1 << i;
+                    let flipped = Table::from_bytes(bytes, shape, table.used()).unwrap();
+                    assert_eq!(flipped.validate().is_err(), !extension, "block {block} byte {byte} bit {i}");
+                }
+            }
+        }
+        let free = (0..shape.total_slots()).rev().find(|&slot| table.slot(slot) == 0).unwrap();
+        let mut bytes = table.bytes().to_vec();
+        bytes[shape.slot_bit(free) / 8] ^= 1 << (shape.slot_bit(free) % 8);
+        assert!(Table::from_bytes(bytes, shape, table.used()).unwrap().validate().is_err());
+        let bytes = table.bytes().to_vec();
+        assert!(Table::from_bytes(bytes, shape, table.used() + 1).unwrap().validate().is_err());
+    }
+}
+
+#[test]
+fn reading_arbitrary_bytes_ends() {
+    let mut random = Random(11);
+    for round in 0..400 {
+        let shape = Shape::new(7, 1 + (round % 20)).with_limits([1, 3, 255][round as usize % 3], 10).unwrap();
+        let shape = if round % 2 == 0 { shape.with_extensions() } else { shape };
+        let dense = random.below(3);
+        let bytes: Vec<u8> = (0..shape.body_bytes().unwrap())
+            .map(|_| (random.next() & if dense == 0 { random.next() & random.next() } else { u64::MAX }) as u8)
+            .collect();
+        let table = Table::from_bytes(bytes, shape, random.next()).unwrap();
+        assert!(table.validate().is_err());
+        for quotient in 0..shape.quotients() {
+            let run = dispatch(FindArbitrary(&table, quotient));
+            assert!(run.start <= run.end && run.end <= shape.blocks() * 64);
+            let run = table.run(Portable, quotient);
+            assert!(run.start <= run.end && run.end <= shape.blocks() * 64);
+        }
+        assert!(table.runs().count() as u64 <= shape.quotients());
+    }
+
+    struct FindArbitrary<'a>(&'a Table<Vec<u8>>, u64);
+    impl Kernel for FindArbitrary<'_> {
+        type Output = Run;
+        #[inline(always)]
+        fn run<C: Cpu>(self, cpu: C) -> Run {
+            self.0.run(cpu, self.1)
+        }
+    }
+}
