@@ -4,7 +4,6 @@
 //! map that asks for huge pages: a random access to a table of many megabytes otherwise misses the
 //! TLB nearly every time. The request is a hint; where the kernel says no, the table works as before.
 
-use std::collections::TryReserveError;
 use std::ops::{Deref, DerefMut};
 
 /// Tables from this size on are mapped (two huge pages of x86-64).
@@ -23,6 +22,11 @@ pub struct OutOfMemory {
 }
 
 impl OutOfMemory {
+    pub(crate) fn new(bytes: usize, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { bytes, source: Some(Box::new(source)) }
+    }
+
+    /// More than can be addressed.
     pub(crate) fn too_large() -> Self {
         Self { bytes: usize::MAX, source: None }
     }
@@ -45,19 +49,24 @@ impl Memory {
     pub(crate) fn zeroed(len: usize) -> Result<Self, OutOfMemory> {
         #[cfg(target_os = "linux")]
         if len >= MAP_FROM {
-            let map = memmap2::MmapMut::map_anon(len)
-                .map_err(|error| OutOfMemory { bytes: len, source: Some(Box::new(error)) })?;
+            let map = memmap2::MmapMut::map_anon(len).map_err(|error| OutOfMemory::new(len, error))?;
             // A hint: kernels without transparent huge pages refuse it, and nothing depends on it.
             let _ = map.advise(memmap2::Advice::HugePage);
             return Ok(Self(Place::Mapped(map)));
         }
         let mut heap = Vec::new();
-        heap.try_reserve_exact(len).map_err(|error: TryReserveError| OutOfMemory {
-            bytes: len,
-            source: Some(Box::new(error)),
-        })?;
+        heap.try_reserve_exact(len).map_err(|error| OutOfMemory::new(len, error))?;
         heap.resize(len, 0);
         Ok(Self(Place::Heap(heap.into_boxed_slice())))
+    }
+
+    /// Takes over `bytes`, which are copied only if they belong into a map.
+    pub(crate) fn from_vec(bytes: Vec<u8>) -> Result<Self, OutOfMemory> {
+        #[cfg(target_os = "linux")]
+        if bytes.len() >= MAP_FROM {
+            return Self::copy_of(&bytes);
+        }
+        Ok(Self(Place::Heap(bytes.into_boxed_slice())))
     }
 
     /// A copy of `bytes`.

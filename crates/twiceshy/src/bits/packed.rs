@@ -151,7 +151,11 @@ mod tests {
                         assert_eq!(naive_get(&up, i, 1), naive_get(&before, i, 1), "outside {i}");
                     }
                     for i in from..from + len {
-                        assert_eq!(naive_get(&up, i + by, 1), naive_get(&before, i, 1), "{from}+{len} by {by}");
+                        assert_eq!(
+                            naive_get(&up, i + by, 1),
+                            naive_get(&before, i, 1),
+                            "{from}+{len} by {by}"
+                        );
                     }
                     let mut down = before.clone();
                     shift_down(&mut down, from, from + len, by);
@@ -159,7 +163,11 @@ mod tests {
                         assert_eq!(naive_get(&down, i, 1), naive_get(&before, i, 1), "outside {i}");
                     }
                     for i in from..from + len {
-                        assert_eq!(naive_get(&down, i - by, 1), naive_get(&before, i, 1), "{from}+{len} by {by}");
+                        assert_eq!(
+                            naive_get(&down, i - by, 1),
+                            naive_get(&before, i, 1),
+                            "{from}+{len} by {by}"
+                        );
                     }
                 }
             }

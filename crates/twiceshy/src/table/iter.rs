@@ -22,7 +22,6 @@ impl<B: AsRef<[u8]>> Table<B> {
     }
 
     /// The clusters: the longest stretches of slots in use.
-    #[cfg(test)]
     pub(crate) fn clusters(&self) -> impl Iterator<Item = Range<u64>> {
         let mut runs = self.runs().map(|(_, run)| run.start..run.end).peekable();
         std::iter::from_fn(move || {

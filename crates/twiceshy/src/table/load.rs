@@ -22,19 +22,25 @@ impl Loader {
         Ok(Self { table: Table::new(shape)?, free: 0, open: None, block: 0 })
     }
 
-    /// Appends an entry. Quotients must not decrease; within a run the order is the caller's.
-    /// After [`Full`] the loader is of no more use.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.table.shape
+    }
+
+    /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
+    /// order is the caller's.
     #[inline]
     pub(crate) fn push(&mut self, quotient: u64, slots: &[Slot]) -> Result<(), Full> {
-        if self.open.is_none_or(|(open, _)| open != quotient) {
+        let continues = self.open.is_some_and(|(open, _)| open == quotient);
+        let start = if continues { self.free } else { self.free.max(quotient) };
+        if start + slots.len() as u64 > self.table.shape.total_slots() {
+            return Err(Full);
+        }
+        if !continues {
             debug_assert!(self.open.is_none_or(|(open, _)| open < quotient), "quotients out of order");
             self.close_run();
             self.set_offsets(split(quotient).0);
-            self.free = self.free.max(quotient);
+            self.free = start;
             self.table.set_bit(quotient, OCCUPIED_AT, true);
-        }
-        if self.free + slots.len() as u64 > self.table.shape.total_slots() {
-            return Err(Full);
         }
         for slot in slots {
             match slot.kind {

@@ -82,10 +82,10 @@ mod tests;
 mod validate;
 
 pub(crate) use edit::{Kind, Slot};
+pub(crate) use iter::Runs;
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::Shape;
-pub(crate) use validate::Invalid;
 
 use crate::bits::packed;
 use crate::bits::word::{bit, with_bit};
@@ -153,6 +153,11 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// bytes are not as many as the shape needs.
     pub(crate) fn from_bytes(bytes: B, shape: Shape, used: u64) -> Option<Self> {
         (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self { bytes, shape, used })
+    }
+
+    /// The same table over borrowed bytes.
+    pub(crate) fn borrowed(&self) -> Table<&[u8]> {
+        Table { bytes: self.bytes(), shape: self.shape, used: self.used }
     }
 
     /// A copy that can be changed.

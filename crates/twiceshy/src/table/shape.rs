@@ -6,9 +6,6 @@ use crate::bits::packed::PADDING;
 /// Offsets fit a byte; the largest value means "at least this, walk to find out".
 const OFFSET_MAX: u8 = u8::MAX;
 
-/// The most quotient bits: a table of this size is beyond any machine, and no size overflows 64 bits.
-pub(crate) const MAX_QUOTIENT_BITS: u32 = 48;
-
 /// The measures of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -20,13 +17,16 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// A table of this size is beyond any machine, and none of its measures overflows 64 bits.
+    pub(crate) const MAX_QUOTIENT_BITS: u32 = 48;
+
     /// A table of `2^quotient_bits` slots of `slot_bits` bits and a spill area behind them.
     ///
     /// # Panics
     ///
     /// If `quotient_bits` is not in `1..=48` or `slot_bits` not in `1..=64`.
     pub(crate) fn new(quotient_bits: u32, slot_bits: u32) -> Self {
-        assert!((1..=MAX_QUOTIENT_BITS).contains(&quotient_bits), "quotient bits: {quotient_bits}");
+        assert!((1..=Self::MAX_QUOTIENT_BITS).contains(&quotient_bits), "quotient bits: {quotient_bits}");
         assert!((1..=64).contains(&slot_bits), "slot bits: {slot_bits}");
         Self {
             quotient_bits: quotient_bits as u8,
@@ -154,9 +154,10 @@ mod tests {
     fn blocks_are_whole_and_fields_do_not_overlap() {
         for quotient_bits in 1..=20 {
             for slot_bits in 1..=64 {
-                for shape in
-                    [Shape::new(quotient_bits, slot_bits), Shape::new(quotient_bits, slot_bits).with_extensions()]
-                {
+                for shape in [
+                    Shape::new(quotient_bits, slot_bits),
+                    Shape::new(quotient_bits, slot_bits).with_extensions(),
+                ] {
                     assert_eq!(shape.total_slots() % 64, 0);
                     assert_eq!(shape.slot_bit(64) - shape.slot_bit(0), shape.block_bytes() * 8);
                     assert_eq!(shape.slot_bit(63) + slot_bits as usize, shape.block_at(1) * 8);

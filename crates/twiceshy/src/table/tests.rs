@@ -236,12 +236,24 @@ fn all_short_histories_of_a_tiny_table() {
                     let slot = [Slot::head(depth & 1)];
                     let outcome = if insert {
                         runs[quotient].insert(0, slot.to_vec());
-                        dispatch(Replace { table: &mut table, quotient: quotient as u64, at: 0, remove: 0, slots: &slot })
+                        dispatch(Replace {
+                            table: &mut table,
+                            quotient: quotient as u64,
+                            at: 0,
+                            remove: 0,
+                            slots: &slot,
+                        })
                     } else if runs[quotient].is_empty() {
                         continue;
                     } else {
                         runs[quotient].remove(0);
-                        dispatch(Replace { table: &mut table, quotient: quotient as u64, at: 0, remove: 1, slots: &[] })
+                        dispatch(Replace {
+                            table: &mut table,
+                            quotient: quotient as u64,
+                            at: 0,
+                            remove: 1,
+                            slots: &[],
+                        })
                     };
                     let new = Model { shape, runs };
                     assert_eq!(outcome.is_err(), new.load().is_err());
@@ -274,10 +286,8 @@ fn validate_notices_every_flipped_metadata_bit() {
             for byte in 0..EXTENSION_AT {
                 for i in 0..8 {
                     // A continuation and a payload slot differ by their run end bit alone.
-                    let extension = extensions && {
-                        let slot = block * 64 + (byte as u64).wrapping_sub(9) * 8 + i;
-                        (9..17).contains(&byte) && table.is_extension(slot)
-                    };
+                    let extension = byte >= RUNEND_AT
+                        && table.is_extension(block * 64 + (byte - RUNEND_AT) as u64 * 8 + i);
                     let mut bytes = table.bytes().to_vec();
                     bytes[shape.block_at(block) + byte] ^= 1 << i;
                     let flipped = Table::from_bytes(bytes, shape, table.used()).unwrap();
@@ -302,7 +312,9 @@ fn reading_arbitrary_bytes_ends() {
         let shape = if round % 2 == 0 { shape.with_extensions() } else { shape };
         let dense = random.below(3);
         let bytes: Vec<u8> = (0..shape.body_bytes().unwrap())
-            .map(|_| (random.next() & if dense == 0 { random.next() & random.next() } else { u64::MAX }) as u8)
+            .map(|_| {
+                (random.next() & if dense == 0 { random.next() & random.next() } else { u64::MAX }) as u8
+            })
             .collect();
         let table = Table::from_bytes(bytes, shape, random.next()).unwrap();
         assert!(table.validate().is_err());

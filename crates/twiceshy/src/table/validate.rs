@@ -65,7 +65,12 @@ impl<B: AsRef<[u8]>> Table<B> {
     fn check_run(&self, start: u64) -> Result<u64, Invalid> {
         let limit = self.shape.blocks() * BLOCK_SLOTS;
         let mut slot = start;
-        check("extension bit of the first slot of a run", slot, 0, u64::from(slot < limit && self.is_extension(slot)))?;
+        check(
+            "extension bit of the first slot of a run",
+            slot,
+            0,
+            u64::from(slot < limit && self.is_extension(slot)),
+        )?;
         while slot < limit {
             let (block, i) = split(slot);
             slot += 1;

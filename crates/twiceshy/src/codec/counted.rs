@@ -1,0 +1,243 @@
+//! A remainder with a count, in slots that hold nothing but `w`-bit numbers.
+//!
+//! # The idea
+//!
+//! Entries of a run are in ascending order of their remainders, each remainder once:
+//!
+//! | count | slots |
+//! |---|---|
+//! | 1 | `x` |
+//! | 2 | `x x` |
+//! | 3 and more | `x x x` and the digits of `count - 3` |
+//!
+//! Three equal slots are the escape: only then does a slot mean something else than a remainder. The
+//! first digit therefore lies at least three slots behind the start of the run, and a match in the
+//! first three slots needs no second look.
+//!
+//! With two or more bits per slot a digit is `w - 1` bits of the number, lowest first, and its top bit
+//! says whether another digit follows. With a single bit per slot the number plus one is written in
+//! Elias' gamma code: as many 0 as it has bits after its first, then its bits, highest first.
+//!
+//! # Cost
+//!
+//! A remainder that occurs once takes one slot. `n` copies take `3 + ⌈log2(n - 2) / (w - 1)⌉` slots:
+//! with 9-bit slots 7 for a billion copies.
+//!
+//! # Source
+//!
+//! Section 4 of *A general-purpose counting filter* (Pandey et al.) has the same aim with another
+//! escape, a slot smaller than the one before it. Ours costs a slot more for counts from three on, has
+//! no special case for remainder 0, and keeps a lookup simple.
+
+use crate::bits::word::low_mask;
+use crate::table::{Run, Slot, Table};
+
+/// No slot of a run before this one holds a digit.
+const FIRST_DIGIT: u64 = 3;
+
+/// An entry of a run: `slots` slots from `start` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) remainder: u64,
+    pub(crate) count: u64,
+    pub(crate) start: u64,
+    pub(crate) slots: u64,
+}
+
+impl Entry {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.slots
+    }
+}
+
+/// The entry that starts at `start`, in a run that ends at `end`.
+///
+/// In a run that no encoder wrote, the entry is cut off at `end` and the count is at most `u64::MAX`.
+#[inline(always)]
+pub(crate) fn decode<B: AsRef<[u8]>>(table: &Table<B>, start: u64, end: u64) -> Entry {
+    let remainder = table.slot(start);
+    let repeats = |slot: u64| slot < end && table.slot(slot) == remainder;
+    if !repeats(start + 1) {
+        return Entry { remainder, count: 1, start, slots: 1 };
+    }
+    if !repeats(start + 2) {
+        return Entry { remainder, count: 2, start, slots: 2 };
+    }
+    decode_digits(table, remainder, start, end)
+}
+
+#[cold]
+#[inline(never)]
+fn decode_digits<B: AsRef<[u8]>>(table: &Table<B>, remainder: u64, start: u64, end: u64) -> Entry {
+    let mut slot = start + FIRST_DIGIT;
+    let extra = if table.shape().slot_bits() == 1 {
+        let zeros = (slot..end).take_while(|&at| table.slot(at) == 0).count() as u64;
+        slot += zeros;
+        let number = (slot..end)
+            .take(zeros as usize + 1)
+            .fold(0u128, |number, at| number.saturating_mul(2) | u128::from(table.slot(at)));
+        slot = (slot + zeros + 1).min(end);
+        number.saturating_sub(1)
+    } else {
+        let payload_bits = table.shape().slot_bits() - 1;
+        let (mut number, mut shift) = (0u128, 0);
+        while slot < end {
+            let digit = table.slot(slot);
+            slot += 1;
+            number |= u128::from(digit & low_mask(payload_bits)).checked_shl(shift).unwrap_or(0);
+            if digit >> payload_bits == 0 {
+                break;
+            }
+            shift = (shift + payload_bits).min(128);
+        }
+        number
+    };
+    let count = u64::try_from(extra).unwrap_or(u64::MAX).saturating_add(3);
+    Entry { remainder, count, start, slots: slot - start }
+}
+
+/// The slots of an entry. Almost always there are one or two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Encoded {
+    Few([Slot; 2], usize),
+    Many(Vec<Slot>),
+}
+
+impl AsRef<[Slot]> for Encoded {
+    #[inline(always)]
+    fn as_ref(&self) -> &[Slot] {
+        match self {
+            Self::Few(slots, len) => &slots[..*len],
+            Self::Many(slots) => slots,
+        }
+    }
+}
+
+/// The slots for `count` copies of `remainder` with `slot_bits` bits per slot; none for no copies.
+#[inline(always)]
+pub(crate) fn encode(remainder: u64, count: u64, slot_bits: u32) -> Encoded {
+    let head = Slot::head(remainder);
+    match count {
+        0..=2 => Encoded::Few([head; 2], count as usize),
+        3.. => Encoded::Many(encode_digits(head, count - 3, slot_bits)),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn encode_digits(head: Slot, extra: u64, slot_bits: u32) -> Vec<Slot> {
+    let mut slots = vec![head; 3];
+    if slot_bits == 1 {
+        let number = u128::from(extra) + 1;
+        let bits = number.ilog2();
+        slots.extend((0..bits).map(|_| Slot::head(0)));
+        slots.extend((0..=bits).rev().map(|i| Slot::head((number >> i & 1) as u64)));
+        return slots;
+    }
+    let payload_bits = slot_bits - 1;
+    let mut rest = extra;
+    loop {
+        let digit = rest & low_mask(payload_bits);
+        rest = rest.checked_shr(payload_bits).unwrap_or(0);
+        slots.push(Slot::head(digit | u64::from(rest > 0) << payload_bits));
+        if rest == 0 {
+            return slots;
+        }
+    }
+}
+
+/// The entry of `remainder` in `run`, or the slot where it would be inserted.
+#[inline(always)]
+pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -> Result<Entry, u64> {
+    let mut slot = run.start;
+    while slot < run.end {
+        let entry = decode(table, slot, run.end);
+        if entry.remainder == remainder {
+            return Ok(entry);
+        }
+        if entry.remainder > remainder {
+            break;
+        }
+        slot = entry.end();
+    }
+    Err(slot)
+}
+
+/// Whether `run` has an entry of `remainder`.
+#[inline(always)]
+pub(crate) fn contains<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -> bool {
+    match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
+        None => false,
+        Some(slot) => slot < run.start + FIRST_DIGIT || find(table, run, remainder).is_ok(),
+    }
+}
+
+/// Checks that a run is exactly what the encoder would have written; gives its entries and copies.
+pub(crate) fn check_run<B: AsRef<[u8]>>(table: &Table<B>, run: Run) -> Option<(u64, u64)> {
+    let (mut entries, mut copies) = (0, 0u64);
+    let mut last = None;
+    let mut slot = run.start;
+    while slot < run.end {
+        let entry = decode(table, slot, run.end);
+        let encoded = encode(entry.remainder, entry.count, table.shape().slot_bits());
+        let same = encoded.as_ref().len() as u64 == entry.slots
+            && (slot..).zip(encoded.as_ref()).all(|(at, new)| table.slot(at) == new.value);
+        if !same || last.is_some_and(|last| last >= entry.remainder) {
+            return None;
+        }
+        last = Some(entry.remainder);
+        entries += 1;
+        copies = copies.checked_add(entry.count)?;
+        slot = entry.end();
+    }
+    Some((entries, copies))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Loader, Shape};
+
+    fn counts() -> impl Iterator<Item = u64> {
+        let near_powers = (2..64).flat_map(|i| [(1u64 << i) - 1, 1 << i, (1 << i) + 1, (1 << i) + 3]);
+        (1..300).chain(near_powers).chain([1_000_000_000, u64::MAX - 1, u64::MAX])
+    }
+
+    #[test]
+    fn every_count_reads_back_at_every_width() {
+        for slot_bits in 1..=64 {
+            for remainder in [0, 1, low_mask(slot_bits)] {
+                for count in counts() {
+                    let next = remainder.wrapping_add(1) & low_mask(slot_bits);
+                    let mut loader =
+                        Loader::new(Shape::new(2, slot_bits).with_limits(255, 200).unwrap()).unwrap();
+                    let encoded = encode(remainder, count, slot_bits);
+                    loader.push(1, encoded.as_ref()).unwrap();
+                    loader.push(1, &[Slot::head(next)]).unwrap();
+                    let table = loader.finish();
+                    let slots = encoded.as_ref().len() as u64;
+                    let entry = decode(&table, 1, 1 + slots + 1);
+                    // A repeated remainder is the same entry: only a different neighbour ends it.
+                    if next != remainder {
+                        assert_eq!(entry, Entry { remainder, count, start: 1, slots }, "width {slot_bits}");
+                    }
+                    assert_eq!(decode(&table, 1, 1 + slots).count, count, "width {slot_bits}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_copies_never_take_fewer_slots() {
+        for slot_bits in 1..=64 {
+            let lens = (1..5000).map(|count| encode(0, count, slot_bits).as_ref().len());
+            assert!(lens.is_sorted(), "width {slot_bits}");
+        }
+    }
+
+    #[test]
+    fn a_billion_copies_take_a_few_slots() {
+        assert_eq!(encode(5, 1_000_000_000, 9).as_ref().len(), 7);
+        assert_eq!(encode(5, 1_000_000_000, 16).as_ref().len(), 5);
+    }
+}

@@ -1,0 +1,183 @@
+//! What can go wrong, one type per operation.
+//!
+//! Every error leaves the filter as it was, byte for byte. Messages name the cause and the remedy.
+
+pub use crate::mem::OutOfMemory;
+pub use crate::persist::{ReadError, SaveError};
+
+use crate::hash::RandomError;
+
+/// Why a filter could not be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Neither a capacity nor a number of quotient bits was given.
+    #[error("the filter has no size: give a capacity or quotient_bits")]
+    NoSize,
+    /// Two settings that decide the same thing were both given.
+    #[error("{first} and {second} contradict each other: give one of them")]
+    Contradiction {
+        /// One setting.
+        first: &'static str,
+        /// The other setting.
+        second: &'static str,
+    },
+    /// The error rate is not a number between 0 and 1.
+    #[error("an error rate lies between 0 and 1 (both excluded), not at {found}")]
+    ErrorRate {
+        /// What was given.
+        found: f64,
+    },
+    /// A width or capacity is outside of what a table can have.
+    #[error("{what} must be in {min}..={max}, not {found}")]
+    OutOfRange {
+        /// Which setting.
+        what: &'static str,
+        /// The smallest allowed value.
+        min: u64,
+        /// The largest allowed value.
+        max: u64,
+        /// What was given.
+        found: u64,
+    },
+    /// Quotient and remainder together need more bits than the hash has.
+    #[error(
+        "quotient and remainder need {needed} bits but the hash has {available}: lower the capacity or \
+         allow a higher error rate"
+    )]
+    NotEnoughBits {
+        /// Bits that the settings ask for.
+        needed: u32,
+        /// Bits that there are.
+        available: u32,
+    },
+    /// No random key for the hash could be had.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// No memory for the table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// Why a key could not be inserted. The filter is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InsertError {
+    /// There is no slot left.
+    #[error(
+        "the filter is full ({used} of {slots} slots in use): build it larger, allow growth with \
+         grow_to, or call grow()"
+    )]
+    Full {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The number of copies does not fit 64 bits.
+    #[error("the filter would hold more than 2^64 - 1 copies")]
+    TooManyCopies,
+    /// No memory for a larger table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// Why a filter could not be grown or shrunk. The filter is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResizeError {
+    /// Every doubling takes a bit from the remainders, and they have none left to give.
+    #[error("the remainders have no bit left for another doubling: build the filter with a lower error rate")]
+    NotEnoughBits,
+    /// The entries do not fit the new size.
+    #[error("{used} slots are in use and the new size has only {slots}")]
+    Full {
+        /// Slots in use.
+        used: u64,
+        /// Slots of the new size.
+        slots: u64,
+    },
+    /// No memory for the new table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// Why filters could not be merged. All of them are as they were.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// The filters hash their keys differently.
+    #[error(
+        "the filters hash their keys differently, so their fingerprints have nothing in common: build the \
+         filters that you want to merge with the same Hasher, or make one from the other with empty_like()"
+    )]
+    DifferentHash,
+    /// The shortest fingerprint has no bit left for the remainders at the size that is needed.
+    #[error(
+        "{needed_slots} slots are needed, but the shortest fingerprint has only {fingerprint_bits} bits: \
+         build the filters with a lower error rate"
+    )]
+    NotEnoughBits {
+        /// Bits of the shortest fingerprint.
+        fingerprint_bits: u32,
+        /// Slots that the merged filter needs.
+        needed_slots: u64,
+    },
+    /// The merged entries do not fit a filter that must not grow.
+    #[error(
+        "the merged entries do not fit {slots} slots: merge into a larger filter, allow growth with \
+         grow_to, or use QuotientFilter::merge"
+    )]
+    Full {
+        /// Slots of the filter that was to take all.
+        slots: u64,
+    },
+    /// The entries of a view are not in order: its bytes were not written by this library.
+    #[error("a filter's bytes are damaged: call verify() on views before merging them")]
+    Invalid,
+    /// There was no filter to merge.
+    #[error("there is nothing to merge: give at least one filter")]
+    Nothing,
+    /// The number of copies does not fit 64 bits.
+    #[error("the filter would hold more than 2^64 - 1 copies")]
+    TooManyCopies,
+    /// No memory for the merged table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// Why a filter could not be built from many keys or hashes at once.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BulkError {
+    /// The settings are wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The hashes are not in ascending order.
+    #[error(
+        "hash {index} is smaller than the one before it: sort the hashes first, or load keys with from_keys"
+    )]
+    Unsorted {
+        /// Position of the first hash that is smaller than its predecessor.
+        index: u64,
+    },
+    /// There are more keys than the settings allow.
+    #[error(
+        "{inserted} keys filled the table of {slots} slots: give a larger capacity or allow growth with grow_to"
+    )]
+    Full {
+        /// Keys that fitted.
+        inserted: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The number of copies does not fit 64 bits.
+    #[error("the filter would hold more than 2^64 - 1 copies")]
+    TooManyCopies,
+}
+
+impl From<OutOfMemory> for BulkError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Build(error.into())
+    }
+}

@@ -1,0 +1,130 @@
+//! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
+
+use super::{Contains, QuotientFilter, split};
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::error::InsertError;
+use crate::key::Key;
+use crate::table::Table;
+
+/// Keys that are hashed and prefetched together. More than the misses a core can have in flight, and
+/// few enough that their lines stay in the first-level cache.
+const CHUNK: usize = 32;
+
+impl<B: AsRef<[u8]>> QuotientFilter<B> {
+    /// [`contains`](Self::contains) for every key, in order.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// # let mut filter = QuotientFilter::new(100, 1e-9)?;
+    /// filter.insert("ant")?;
+    /// let mut found = [false; 3];
+    /// filter.contains_batch(&["ant", "bee", "cow"], &mut found);
+    /// assert_eq!(found, [true, false, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many answers as keys.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "as many answers as keys");
+        let mut hashes = [0; CHUNK];
+        for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
+            let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
+            dispatch(ContainsChunk { table: &self.table, hashes, found });
+        }
+    }
+
+    /// [`contains_batch`](Self::contains_batch) for callers who hash themselves.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many answers as hashes.
+    pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
+        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
+        for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
+            dispatch(ContainsChunk { table: &self.table, hashes, found });
+        }
+    }
+}
+
+impl QuotientFilter {
+    /// Inserts a copy of every key, or none of them if there is an error. Tells how many fingerprints
+    /// were not there before.
+    ///
+    /// After an error the filter's bytes are as they were.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, InsertError> {
+        let hasher = self.hasher.clone();
+        self.insert_all(keys, |key| hasher.hash(key))
+    }
+
+    /// [`insert_batch`](Self::insert_batch) for callers who hash themselves.
+    pub fn insert_hash_batch(&mut self, hashes: &[u64]) -> Result<u64, InsertError> {
+        self.insert_all(hashes, |&hash| hash)
+    }
+
+    fn insert_all<T>(&mut self, keys: &[T], hash: impl Fn(&T) -> u64) -> Result<u64, InsertError> {
+        let (quotient_bits, mut inserted, mut new) = (self.quotient_bits(), 0, 0);
+        let mut buffer = [0; CHUNK];
+        for chunk in keys.chunks(CHUNK) {
+            let hashes = hash_all(&mut buffer, chunk, &hash);
+            for &hash in &*hashes {
+                self.table.prefetch(split(&self.table, hash).0);
+            }
+            for &mut one in hashes {
+                match self.insert_hash(one) {
+                    Ok(first) => new += u64::from(first),
+                    Err(error) => {
+                        self.take_back(keys[..inserted].iter().map(&hash), quotient_bits);
+                        return Err(error);
+                    }
+                }
+                inserted += 1;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Removes hashes that were inserted since the filter had `quotient_bits`. Equal contents are equal
+    /// bytes, so this leaves no trace.
+    #[cold]
+    fn take_back(&mut self, hashes: impl Iterator<Item = u64>, quotient_bits: u32) {
+        for hash in hashes {
+            self.remove_hash(hash);
+        }
+        if self.quotient_bits() != quotient_bits {
+            // It fitted before. Without memory for the old size the filter stays larger than it was.
+            let _ = self.resize(quotient_bits);
+        }
+    }
+}
+
+/// Hashes up to a chunk of keys into `buffer`.
+#[inline(always)]
+fn hash_all<'a, T>(buffer: &'a mut [u64; CHUNK], keys: &[T], hash: impl Fn(&T) -> u64) -> &'a mut [u64] {
+    let hashes = &mut buffer[..keys.len()];
+    for (slot, key) in hashes.iter_mut().zip(keys) {
+        *slot = hash(key);
+    }
+    hashes
+}
+
+struct ContainsChunk<'a, B> {
+    table: &'a Table<B>,
+    hashes: &'a [u64],
+    found: &'a mut [bool],
+}
+
+impl<B: AsRef<[u8]>> Kernel for ContainsChunk<'_, B> {
+    type Output = ();
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) {
+        let Self { table, hashes, found } = self;
+        for &hash in hashes {
+            table.prefetch(split(table, hash).0);
+        }
+        for (&hash, found) in hashes.iter().zip(found) {
+            *found = Contains { table, hash }.run(cpu);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Building a filter from many keys at once, several times faster than inserting them one by one.
+
+use super::fill::{FillError, Filler};
+use super::{QuotientFilter, QuotientFilterBuilder};
+use crate::error::BulkError;
+use crate::key::Key;
+
+impl QuotientFilterBuilder {
+    /// A filter with all `keys`, which may come in any order and more than once.
+    ///
+    /// The hashes are collected and sorted (8 bytes per key). Without a capacity the filter is made for
+    /// the number of keys given.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// let filter = QuotientFilter::builder().error_rate(0.001).from_keys(["ant", "bee", "ant"])?;
+    /// assert_eq!(filter.count("ant"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_keys<K: Key>(self, keys: impl IntoIterator<Item = K>) -> Result<QuotientFilter, BulkError> {
+        let hasher = self.clone().into_hasher()?;
+        let mut hashes: Vec<u64> = keys.into_iter().map(|key| hasher.hash(&key)).collect();
+        hashes.sort_unstable();
+        self.hasher(hasher).from_sorted_hashes(hashes)
+    }
+
+    /// A filter with all `hashes`, which must be in ascending order; equal ones are copies.
+    ///
+    /// With a size given, the hashes stream through; without, they are collected first to count them.
+    /// They must be the filter's own ([`Hasher::hash`](crate::Hasher::hash)) if it is to be asked for
+    /// keys later.
+    pub fn from_sorted_hashes(
+        self,
+        hashes: impl IntoIterator<Item = u64>,
+    ) -> Result<QuotientFilter, BulkError> {
+        if self.has_size() {
+            return self.stream(hashes);
+        }
+        let hashes: Vec<u64> = hashes.into_iter().collect();
+        self.capacity(hashes.len() as u64).stream(hashes)
+    }
+
+    fn stream(self, hashes: impl IntoIterator<Item = u64>) -> Result<QuotientFilter, BulkError> {
+        let plan = self.plan()?;
+        let hasher = self.into_hasher()?;
+        let mut filler = Filler::new(plan.shape, plan.max_quotient_bits)?;
+        let bits = plan.shape.quotient_bits() + plan.shape.slot_bits();
+        let mut last = 0;
+        for (index, hash) in hashes.into_iter().enumerate() {
+            if hash < last {
+                return Err(BulkError::Unsorted { index: index as u64 });
+            }
+            last = hash;
+            filler.push(hash >> (64 - bits), 1).map_err(|error| bulk_error(error, index as u64))?;
+        }
+        let keys = filler.len();
+        let (table, filled) = filler.finish().map_err(|error| bulk_error(error, keys))?;
+        Ok(QuotientFilter {
+            table,
+            hasher,
+            len: filled.len,
+            distinct: filled.distinct,
+            max_quotient_bits: plan.max_quotient_bits,
+        })
+    }
+}
+
+fn bulk_error(error: FillError, inserted: u64) -> BulkError {
+    match error {
+        FillError::Full(shape) => BulkError::Full { inserted, slots: shape.quotients() },
+        FillError::Unsorted => BulkError::Unsorted { index: inserted },
+        FillError::TooManyCopies => BulkError::TooManyCopies,
+        FillError::Memory(error) => error.into(),
+    }
+}

@@ -1,0 +1,135 @@
+//! Filling a filter from a stream of fingerprints in ascending order.
+//!
+//! Bulk loading, merging, growing and shrinking all come down to this. Equal fingerprints that follow
+//! each other are counted together, and if the table gets full and may grow, what was written so far is
+//! moved to the next size and the stream goes on.
+
+use super::iter::{FingerprintCount, Fingerprints};
+use super::{is_clustered, slot_limit};
+use crate::codec::counted;
+use crate::mem::OutOfMemory;
+use crate::table::{Full, Loader, Shape, Table};
+
+/// A table under construction.
+pub(super) struct Filler {
+    loader: Loader,
+    /// The entry that may still get more copies.
+    last: Option<FingerprintCount>,
+    max_quotient_bits: u32,
+    used: u64,
+    filled: Filled,
+}
+
+/// What was filled in.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Filled {
+    pub(super) len: u64,
+    pub(super) distinct: u64,
+}
+
+/// Why filling stopped.
+pub(super) enum FillError {
+    /// The table is full and must not grow, or cannot.
+    Full(Shape),
+    /// A fingerprint was smaller than the one before it.
+    Unsorted,
+    TooManyCopies,
+    Memory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for FillError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(error)
+    }
+}
+
+impl Filler {
+    /// Starts with `shape` and grows to `max_quotient_bits` at most, as long as there are remainder
+    /// bits to move.
+    pub(super) fn new(shape: Shape, max_quotient_bits: u32) -> Result<Self, OutOfMemory> {
+        let loader = Loader::new(shape)?;
+        Ok(Self { loader, last: None, max_quotient_bits, used: 0, filled: Filled::default() })
+    }
+
+    /// Copies so far.
+    pub(super) fn len(&self) -> u64 {
+        self.filled.len
+    }
+
+    pub(super) fn shape(&self) -> &Shape {
+        self.loader.shape()
+    }
+
+    /// Appends copies of a fingerprint that must not be smaller than the last one.
+    #[inline]
+    pub(super) fn push(&mut self, fingerprint: u64, count: u64) -> Result<(), FillError> {
+        self.filled.len = self.filled.len.checked_add(count).ok_or(FillError::TooManyCopies)?;
+        match &mut self.last {
+            // No overflow: a count is part of the checked sum.
+            Some(last) if last.fingerprint == fingerprint => last.count += count,
+            Some(last) if last.fingerprint > fingerprint => return Err(FillError::Unsorted),
+            last => {
+                let done = last.replace(FingerprintCount { fingerprint, count });
+                self.write(done)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, entry: Option<FingerprintCount>) -> Result<(), FillError> {
+        let Some(entry) = entry else { return Ok(()) };
+        self.filled.distinct += 1;
+        while let Err(Full) = self.try_write(entry) {
+            self.grow()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn try_write(&mut self, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
+        let slot_bits = self.shape().slot_bits();
+        let remainder = fingerprint & crate::bits::word::low_mask(slot_bits);
+        let encoded = counted::encode(remainder, count, slot_bits);
+        let used = self.used + encoded.as_ref().len() as u64;
+        if used > slot_limit(self.shape()) {
+            return Err(Full);
+        }
+        self.loader.push(fingerprint >> slot_bits, encoded.as_ref())?;
+        self.used = used;
+        Ok(())
+    }
+
+    /// Moves all entries to a table of twice as many slots.
+    #[cold]
+    fn grow(&mut self) -> Result<(), FillError> {
+        let shape = *self.shape();
+        let quotient_bits = shape.quotient_bits() + 1;
+        let clustered = is_clustered(&shape, self.used);
+        if quotient_bits > self.max_quotient_bits || shape.slot_bits() == 1 || clustered {
+            return Err(FillError::Full(shape));
+        }
+        let larger = shape.resized(quotient_bits, shape.slot_bits() - 1);
+        let old = std::mem::replace(&mut self.loader, Loader::new(larger)?).finish();
+        self.used = 0;
+        for entry in Fingerprints::new(&old) {
+            self.try_write(entry).map_err(|Full| FillError::Full(larger))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<(Table, Filled), FillError> {
+        let last = self.last.take();
+        self.write(last)?;
+        Ok((self.loader.finish(), self.filled))
+    }
+}
+
+/// Fills the entries of a whole table into another shape.
+pub(super) fn refill<B: AsRef<[u8]>>(table: &Table<B>, shape: Shape) -> Result<(Table, Filled), FillError> {
+    let mut filler = Filler::new(shape, shape.quotient_bits())?;
+    for entry in Fingerprints::new(table) {
+        filler.push(entry.fingerprint, entry.count)?;
+    }
+    filler.finish()
+}

@@ -1,0 +1,495 @@
+//! The quotient filter: a multiset of fingerprints, each with a count.
+//!
+//! # The idea
+//!
+//! A key's fingerprint is the first `q + r` bits of its hash: `q` quotient bits say where in the
+//! [table](crate::table) it lies, `r` remainder bits are stored there. A query is positive iff the
+//! fingerprint is stored, so a key that was inserted is always found, and another key is found with
+//! probability `distinct fingerprints / 2^(q + r)`, which is at most `2^-r`.
+//!
+//! The table in memory, the file on disk and the mapped view are the same bytes, and equal multisets
+//! in equal shapes are equal bytes.
+//!
+//! # Cost
+//!
+//! `(r + 2.125) / load` bits per distinct key; repeated keys are counted (see
+//! [`codec::counted`](crate::codec::counted)). Queries and updates touch one or two cache lines at
+//! usual loads.
+//!
+//! # Source
+//!
+//! Chapter 3 of the thesis *Practical Adaptive Quotient Filter* (the rank-and-select quotient filter)
+//! and section 3.2 of *Adaptive Quotient Filters*. This filter does not adapt: it repeats a false
+//! positive for as long as the key that caused it is in the set.
+
+mod batch;
+mod builder;
+mod bulk;
+mod fill;
+mod iter;
+mod merge;
+mod persist;
+mod resize;
+#[cfg(test)]
+mod tests;
+
+pub use builder::QuotientFilterBuilder;
+pub use iter::{FingerprintCount, Fingerprints};
+pub use persist::QuotientFilterView;
+
+use std::fmt;
+
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::codec::counted;
+use crate::error::{BuildError, InsertError, ResizeError};
+use crate::hash::Hasher;
+use crate::key::Key;
+use crate::mem::{Memory, OutOfMemory};
+use crate::table::{Full, Shape, Table};
+
+/// A quotient filter: answers whether a key *may* be in a multiset, and how many copies of it.
+///
+/// - `contains` never says `false` for a key that was inserted and not removed since.
+/// - For any other key it says `true` with at most the error rate that the filter was built for.
+/// - It counts: [`count`](Self::count) is never less than the number of copies inserted.
+/// - It is full when 95 % of its slots are in use; then inserting is an error and nothing is lost, or
+///   the filter grows if the [builder](Self::builder) was told so.
+///
+/// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]`
+/// in a [view](QuotientFilterView) of a file.
+///
+/// ```
+/// use twiceshy::QuotientFilter;
+///
+/// let mut seen = QuotientFilter::new(1_000, 0.001)?;
+/// seen.insert("moth")?;
+/// seen.insert("moth")?;
+/// assert!(seen.contains("moth"));
+/// assert_eq!(seen.count("moth"), 2);
+/// assert!(seen.remove("moth"));
+/// assert!(seen.contains("moth"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct QuotientFilter<B = Memory> {
+    table: Table<B>,
+    hasher: Hasher,
+    /// Copies of all keys.
+    len: u64,
+    /// Different fingerprints.
+    distinct: u64,
+    /// Growth is automatic up to this size.
+    max_quotient_bits: u32,
+}
+
+/// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that
+/// every update is slow.
+const MAX_LOAD_PERCENT: u64 = 95;
+
+/// How many slots may be in use.
+fn slot_limit(shape: &Shape) -> u64 {
+    // In 128 bits, since 2^48 slots times 95 would not leave much room.
+    (u128::from(shape.quotients()) * u128::from(MAX_LOAD_PERCENT) / 100) as u64
+}
+
+/// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
+/// doubling the table does not help.
+fn is_clustered(shape: &Shape, used: u64) -> bool {
+    used < shape.quotients() / 2
+}
+
+impl QuotientFilter {
+    /// A filter for `capacity` different keys with at most the given error rate, and a random hash key.
+    ///
+    /// See [`builder`](Self::builder) for everything that can be chosen.
+    pub fn new(capacity: u64, error_rate: f64) -> Result<Self, BuildError> {
+        Self::builder().capacity(capacity).error_rate(error_rate).build()
+    }
+
+    /// Chooses size, error rate, hash and growth.
+    pub fn builder() -> QuotientFilterBuilder {
+        QuotientFilterBuilder::new()
+    }
+
+    /// An empty filter of the same shape that hashes in the same way: the two can be merged.
+    pub fn empty_like(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            table: Table::new(*self.table.shape())?,
+            hasher: self.hasher.clone(),
+            len: 0,
+            distinct: 0,
+            max_quotient_bits: self.max_quotient_bits,
+        })
+    }
+
+    /// Inserts a copy of `key`. `true` if its fingerprint was not there before.
+    ///
+    /// An error changes nothing.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, InsertError> {
+        self.insert_hash(self.hasher.hash(key))
+    }
+
+    /// Inserts `copies` copies of `key`. `true` if its fingerprint was not there before and there is
+    /// at least one copy.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// let mut filter = QuotientFilter::new(100, 0.01)?;
+    /// filter.insert_many(&7u64, 1_000_000_000)?;
+    /// assert_eq!(filter.count(&7u64), 1_000_000_000);
+    /// assert!(filter.used_slots() < 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_many<K: Key + ?Sized>(&mut self, key: &K, copies: u64) -> Result<bool, InsertError> {
+        self.insert_hash_many(self.hasher.hash(key), copies)
+    }
+
+    /// [`insert`](Self::insert) for callers who hash themselves. The first bits of the hash count most;
+    /// all of the first [`fingerprint_bits`](Self::fingerprint_bits) must be evenly distributed.
+    #[inline]
+    pub fn insert_hash(&mut self, hash: u64) -> Result<bool, InsertError> {
+        self.insert_hash_many(hash, 1)
+    }
+
+    /// [`insert_many`](Self::insert_many) for callers who hash themselves.
+    #[inline]
+    pub fn insert_hash_many(&mut self, hash: u64, copies: u64) -> Result<bool, InsertError> {
+        let len = self.len.checked_add(copies).ok_or(InsertError::TooManyCopies)?;
+        if copies == 0 {
+            return Ok(false);
+        }
+        let new = loop {
+            let insert =
+                Insert { limit: slot_limit(self.table.shape()), table: &mut self.table, hash, copies };
+            match dispatch(insert) {
+                Ok(new) => break new,
+                Err(Full) => self.grow_because_full()?,
+            }
+        };
+        self.len = len;
+        self.distinct += u64::from(new);
+        Ok(new)
+    }
+
+    #[cold]
+    fn grow_because_full(&mut self) -> Result<(), InsertError> {
+        let shape = self.table.shape();
+        let full = InsertError::Full { used: self.table.used(), slots: shape.quotients() };
+        if shape.quotient_bits() >= self.max_quotient_bits || is_clustered(shape, self.table.used()) {
+            return Err(full);
+        }
+        match self.grow() {
+            Ok(()) => Ok(()),
+            Err(ResizeError::Memory(error)) => Err(error.into()),
+            Err(_) => Err(full),
+        }
+    }
+
+    /// Removes a copy of `key`. `false` if its fingerprint is not there.
+    ///
+    /// Remove only keys that were inserted: a key that merely looks present shares its fingerprint with
+    /// another key, and removing it removes that one.
+    #[inline]
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.remove_hash(self.hasher.hash(key))
+    }
+
+    /// [`remove`](Self::remove) for callers who hash themselves.
+    #[inline]
+    pub fn remove_hash(&mut self, hash: u64) -> bool {
+        self.remove_hash_many(hash, 1) > 0
+    }
+
+    /// Removes up to `copies` copies of `key` and tells how many there were to remove. The warning at
+    /// [`remove`](Self::remove) applies.
+    pub fn remove_many<K: Key + ?Sized>(&mut self, key: &K, copies: u64) -> u64 {
+        self.remove_hash_many(self.hasher.hash(key), copies)
+    }
+
+    /// [`remove_many`](Self::remove_many) for callers who hash themselves.
+    #[inline]
+    pub fn remove_hash_many(&mut self, hash: u64, copies: u64) -> u64 {
+        let (removed, last) = dispatch(Remove { table: &mut self.table, hash, copies });
+        self.len -= removed;
+        self.distinct -= u64::from(last);
+        removed
+    }
+
+    /// A copy, or an error if there is no memory for it.
+    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self { table: self.table.try_clone()?, hasher: self.hasher.clone(), ..*self })
+    }
+
+    /// Removes everything; size and hash stay.
+    pub fn clear(&mut self) {
+        self.table.clear();
+        self.len = 0;
+        self.distinct = 0;
+    }
+}
+
+impl<B: AsRef<[u8]>> QuotientFilter<B> {
+    /// Whether `key` may have been inserted. `false` is certain.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_hash(self.hasher.hash(key))
+    }
+
+    /// [`contains`](Self::contains) for callers who hash themselves.
+    #[inline]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        dispatch(Contains { table: &self.table, hash })
+    }
+
+    /// How many copies of `key` there may be: never fewer than were inserted, and more only if other
+    /// keys share its fingerprint.
+    #[inline]
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.count_hash(self.hasher.hash(key))
+    }
+
+    /// [`count`](Self::count) for callers who hash themselves.
+    #[inline]
+    pub fn count_hash(&self, hash: u64) -> u64 {
+        dispatch(Count { table: &self.table, hash })
+    }
+
+    /// How many copies of keys were inserted and not removed since.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing is in the filter.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many different fingerprints there are. Keys that share one count once.
+    pub fn distinct(&self) -> u64 {
+        self.distinct
+    }
+
+    /// How many slots the present size has, without the spill area.
+    pub fn slots(&self) -> u64 {
+        self.table.shape().quotients()
+    }
+
+    /// How many slots are in use.
+    pub fn used_slots(&self) -> u64 {
+        self.table.used()
+    }
+
+    /// How many slots may be in use at the present size, which is how many different keys fit.
+    pub fn capacity(&self) -> u64 {
+        slot_limit(self.table.shape())
+    }
+
+    /// The share of the slots that is in use.
+    pub fn load_factor(&self) -> f64 {
+        self.used_slots() as f64 / self.slots() as f64
+    }
+
+    /// The longest stretch of slots without a free one. Reads the whole table.
+    ///
+    /// An update takes time in proportion to the length of its cluster. With evenly distributed hashes
+    /// the longest one has a few hundred slots at 90 % load; much longer ones mean that the hashes given
+    /// to [`insert_hash`](Self::insert_hash) are not.
+    pub fn longest_cluster(&self) -> u64 {
+        self.table.clusters().map(|cluster| cluster.end - cluster.start).max().unwrap_or(0)
+    }
+
+    /// The bytes of the table.
+    pub fn size_in_bytes(&self) -> usize {
+        self.table.bytes().len()
+    }
+
+    /// Bits of a fingerprint that its position implies.
+    pub fn quotient_bits(&self) -> u32 {
+        self.table.shape().quotient_bits()
+    }
+
+    /// Bits of a fingerprint that are stored.
+    pub fn remainder_bits(&self) -> u32 {
+        self.table.shape().slot_bits()
+    }
+
+    /// Bits of a fingerprint.
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.quotient_bits() + self.remainder_bits()
+    }
+
+    /// The probability that a key that was never inserted is found, at the present load.
+    pub fn expected_error_rate(&self) -> f64 {
+        self.distinct as f64 / 2f64.powi(self.fingerprint_bits() as i32)
+    }
+
+    /// How this filter hashes its keys.
+    pub fn hasher(&self) -> &Hasher {
+        &self.hasher
+    }
+
+    /// All fingerprints in ascending order, with their counts.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// let mut filter = QuotientFilter::builder().quotient_bits(8).remainder_bits(8).build()?;
+    /// filter.insert_hash_many(0xabcd << 48, 3)?;
+    /// let all: Vec<_> = filter.iter().map(|entry| (entry.fingerprint, entry.count)).collect();
+    /// assert_eq!(all, [(0xabcd, 3)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iter(&self) -> Fingerprints<'_, B> {
+        Fingerprints::new(&self.table)
+    }
+
+    /// Checks every invariant of the table and the counts; says what is wrong.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        self.table.validate().map_err(|invalid| invalid.to_string())?;
+        let (mut distinct, mut len) = (0, 0u64);
+        for (quotient, run) in self.table.runs() {
+            let (entries, copies) = counted::check_run(&self.table, run)
+                .ok_or_else(|| format!("the run of quotient {quotient} is not encoded as it should be"))?;
+            distinct += entries;
+            len = len.checked_add(copies).ok_or("the counts add up to more than 64 bits")?;
+        }
+        if (distinct, len) != (self.distinct, self.len) {
+            return Err(format!(
+                "expected {} fingerprints and {} copies, found {distinct} and {len}",
+                self.distinct, self.len
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Copies the filter.
+///
+/// # Panics
+///
+/// If there is no memory for the copy; [`try_clone`](QuotientFilter::try_clone) returns an error then.
+impl Clone for QuotientFilter {
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// A summary, without the hash key and without the contents.
+impl<B: AsRef<[u8]>> fmt::Debug for QuotientFilter<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuotientFilter")
+            .field("len", &self.len)
+            .field("distinct", &self.distinct)
+            .field("quotient_bits", &self.quotient_bits())
+            .field("remainder_bits", &self.remainder_bits())
+            .field("load_factor", &self.load_factor())
+            .field("size_in_bytes", &self.size_in_bytes())
+            .field("expected_error_rate", &self.expected_error_rate())
+            .field("hasher", &self.hasher)
+            .finish()
+    }
+}
+
+impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
+    type Item = FingerprintCount;
+    type IntoIter = Fingerprints<'a, B>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Quotient and remainder of a hash.
+#[inline(always)]
+fn split<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> (u64, u64) {
+    let shape = table.shape();
+    let quotient = hash >> (64 - shape.quotient_bits());
+    let remainder = hash << shape.quotient_bits() >> (64 - shape.slot_bits());
+    (quotient, remainder)
+}
+
+struct Contains<'a, B> {
+    table: &'a Table<B>,
+    hash: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let (quotient, remainder) = split(self.table, self.hash);
+        let run = self.table.run(cpu, quotient);
+        counted::contains(self.table, run, remainder)
+    }
+}
+
+struct Count<'a, B> {
+    table: &'a Table<B>,
+    hash: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for Count<'_, B> {
+    type Output = u64;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> u64 {
+        let (quotient, remainder) = split(self.table, self.hash);
+        let run = self.table.run(cpu, quotient);
+        counted::find(self.table, run, remainder).map_or(0, |entry| entry.count)
+    }
+}
+
+struct Insert<'a> {
+    table: &'a mut Table,
+    hash: u64,
+    copies: u64,
+    limit: u64,
+}
+
+impl Kernel for Insert<'_> {
+    /// Whether the fingerprint is new.
+    type Output = Result<bool, Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, hash, copies, limit } = self;
+        let (quotient, remainder) = split(table, hash);
+        let run = table.run(cpu, quotient);
+        let (at, old_slots, old_count) = match counted::find(table, run, remainder) {
+            Ok(entry) => (entry.start, entry.slots, entry.count),
+            Err(at) => (at, 0, 0),
+        };
+        let encoded = counted::encode(remainder, old_count + copies, table.shape().slot_bits());
+        let new_slots = encoded.as_ref().len() as u64;
+        if table.used() + (new_slots - old_slots) > limit {
+            return Err(Full);
+        }
+        let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
+        table.commit(cpu, edit, encoded.as_ref());
+        Ok(old_count == 0)
+    }
+}
+
+struct Remove<'a> {
+    table: &'a mut Table,
+    hash: u64,
+    copies: u64,
+}
+
+impl Kernel for Remove<'_> {
+    /// How many copies were removed, and whether none is left of some that were there.
+    type Output = (u64, bool);
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, hash, copies } = self;
+        let (quotient, remainder) = split(table, hash);
+        let run = table.run(cpu, quotient);
+        let Ok(entry) = counted::find(table, run, remainder) else {
+            return (0, false);
+        };
+        let removed = copies.min(entry.count);
+        let encoded = counted::encode(remainder, entry.count - removed, table.shape().slot_bits());
+        let new_slots = encoded.as_ref().len() as u64;
+        match table.plan(cpu, quotient, run, entry.start, entry.slots, new_slots) {
+            Ok(edit) => table.commit(cpu, edit, encoded.as_ref()),
+            Err(Full) => unreachable!("fewer copies never take more slots"),
+        }
+        (removed, removed == entry.count)
+    }
+}

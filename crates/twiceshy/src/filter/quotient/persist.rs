@@ -1,0 +1,168 @@
+//! Quotient filters as bytes: written, read, and viewed in place.
+
+use std::io::{self, Read, Write};
+use std::ops::Deref;
+use std::path::Path;
+
+use super::QuotientFilter;
+use crate::error::{ReadError, SaveError};
+use crate::mem::Memory;
+use crate::persist::{self, Header, Kind, read_body};
+use crate::table::Table;
+
+impl<B: AsRef<[u8]>> QuotientFilter<B> {
+    /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a
+    /// secret.
+    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
+        writer.write_all(&self.header().to_bytes())?;
+        writer.write_all(self.table.bytes())?;
+        writer.flush()
+    }
+
+    /// The bytes that [`write_to`](Self::write_to) writes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.header().to_bytes(), self.table.bytes()].concat()
+    }
+
+    /// Saves the filter to a file that only its owner can read. The file is complete or the old one of
+    /// the same name is untouched, whatever happens on the way.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
+        persist::save(path.as_ref(), |file| self.write_to(file))
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            kind: Kind::Quotient,
+            hasher: self.hasher.clone(),
+            shape: *self.table.shape(),
+            max_quotient_bits: self.max_quotient_bits,
+            used: self.table.used(),
+            len: self.len,
+            distinct: self.distinct,
+            body_sum: persist::checksum(self.table.bytes()),
+        }
+    }
+
+    /// The filter that a header describes, over bytes as long as it says.
+    fn from_parts(header: Header, body: B) -> Result<Self, ReadError> {
+        let (expected, found) = (header.body_bytes() as u64, body.as_ref().len() as u64);
+        let table = Table::from_bytes(body, header.shape, header.used);
+        Ok(Self {
+            table: table.ok_or(ReadError::Length { expected, found })?,
+            hasher: header.hasher,
+            len: header.len,
+            distinct: header.distinct,
+            max_quotient_bits: header.max_quotient_bits,
+        })
+    }
+
+    /// Checks the table against its checksum and all its invariants.
+    fn check_body(&self, sum: u32) -> Result<(), ReadError> {
+        persist::check_sum("table", self.table.bytes(), sum)?;
+        self.validate().map_err(ReadError::Inconsistent)
+    }
+}
+
+impl QuotientFilter {
+    /// Reads a filter and checks it completely. Reads no byte behind its end.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// let mut filter = QuotientFilter::new(100, 0.01)?;
+    /// filter.insert("ant")?;
+    /// let mut bytes = Vec::new();
+    /// filter.write_to(&mut bytes)?;
+    /// let copy = QuotientFilter::read_from(bytes.as_slice())?;
+    /// assert!(copy.contains("ant"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_from(mut reader: impl Read) -> Result<Self, ReadError> {
+        let mut bytes = Vec::with_capacity(Header::BYTES);
+        reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
+        let header = read_header(&bytes)?;
+        let (len, sum) = (header.body_bytes(), header.body_sum);
+        let filter = Self::from_parts(header, read_body(reader, len)?)?;
+        filter.check_body(sum)?;
+        Ok(filter)
+    }
+
+    /// Reads a filter from bytes that hold it and nothing else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
+        Self::view(bytes)?.to_filter()
+    }
+
+    /// Reads a file written by [`save`](QuotientFilter::save).
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        persist::load(path.as_ref(), |reader| Self::read_from(reader))
+    }
+
+    /// A read-only filter over bytes in place, for example a mapped file. Takes no time, whatever the
+    /// size: only the header is checked. The bytes need no alignment.
+    ///
+    /// ```
+    /// # use twiceshy::QuotientFilter;
+    /// # let mut filter = QuotientFilter::new(100, 0.01)?;
+    /// # filter.insert("ant")?;
+    /// let bytes = filter.to_bytes();
+    /// let view = QuotientFilter::view(&bytes)?;
+    /// view.verify()?;
+    /// assert!(view.contains("ant"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn view(bytes: &[u8]) -> Result<QuotientFilterView<'_>, ReadError> {
+        let header = read_header(bytes)?;
+        let body_sum = header.body_sum;
+        let (expected, found) = (Header::BYTES + header.body_bytes(), bytes.len());
+        if expected != found {
+            return Err(ReadError::Length { expected: expected as u64, found: found as u64 });
+        }
+        let filter = QuotientFilter::from_parts(header, &bytes[Header::BYTES..])?;
+        Ok(QuotientFilterView { filter, body_sum })
+    }
+}
+
+fn read_header(bytes: &[u8]) -> Result<Header, ReadError> {
+    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
+    let header = Header::from_bytes(bytes.first_chunk().ok_or(short)?, Kind::Quotient)?;
+    let (quotient_bits, slot_bits) = (header.shape.quotient_bits(), header.shape.slot_bits());
+    if quotient_bits + slot_bits > 64 {
+        let (field, expected) = ("slot bits", format!("at most {}", 64 - quotient_bits));
+        return Err(ReadError::Field { field, expected, found: slot_bits.into() });
+    }
+    Ok(header)
+}
+
+/// A read-only [`QuotientFilter`] over bytes that lie elsewhere. Made by [`QuotientFilter::view`].
+///
+/// Until [`verify`](Self::verify) was called, the table may be anything: queries end without a panic,
+/// but their answers are worth as much as the bytes.
+pub struct QuotientFilterView<'a> {
+    filter: QuotientFilter<&'a [u8]>,
+    body_sum: u32,
+}
+
+impl QuotientFilterView<'_> {
+    /// Checks the table against its checksum and all its invariants. Reads all of it.
+    pub fn verify(&self) -> Result<(), ReadError> {
+        self.filter.check_body(self.body_sum)
+    }
+
+    /// A verified copy that can be changed.
+    pub fn to_filter(&self) -> Result<QuotientFilter, ReadError> {
+        self.verify()?;
+        QuotientFilter::from_parts(self.filter.header(), Memory::copy_of(self.filter.table.bytes())?)
+    }
+}
+
+impl<'a> Deref for QuotientFilterView<'a> {
+    type Target = QuotientFilter<&'a [u8]>;
+    fn deref(&self) -> &Self::Target {
+        &self.filter
+    }
+}
+
+impl std::fmt::Debug for QuotientFilterView<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.filter.fmt(f)
+    }
+}

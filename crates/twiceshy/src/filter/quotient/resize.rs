@@ -1,0 +1,68 @@
+//! Growing and shrinking: moving bits between remainder and quotient.
+//!
+//! The fingerprints stay as they are, only the border between the bits that the position implies and
+//! the bits that are stored moves. That is one sequential pass into a new table; the old one stays
+//! until the new one is complete.
+
+use super::fill::{FillError, refill};
+use super::{QuotientFilter, slot_limit};
+use crate::error::ResizeError;
+use crate::table::Shape;
+
+impl QuotientFilter {
+    /// Doubles the number of slots. Each remainder gives one bit to the quotient.
+    ///
+    /// The probability of a false positive stays the same for the same contents, but the room for more
+    /// contents is room for more of them: to hold an error rate through growth, build the filter with
+    /// [`grow_to`](super::QuotientFilterBuilder::grow_to).
+    pub fn grow(&mut self) -> Result<(), ResizeError> {
+        self.resize(self.quotient_bits() + 1)
+    }
+
+    /// Makes room for `additional` more different keys.
+    pub fn reserve(&mut self, additional: u64) -> Result<(), ResizeError> {
+        let needed = self.used_slots().saturating_add(additional);
+        let shape = *self.table.shape();
+        let mut quotient_bits = shape.quotient_bits();
+        while needed > slot_limit(&self.shape_for(quotient_bits)?) {
+            quotient_bits += 1;
+        }
+        if quotient_bits > shape.quotient_bits() { self.resize(quotient_bits) } else { Ok(()) }
+    }
+
+    /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the
+    /// remainders. Nothing is lost.
+    pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
+        // Wider slots never need more of them, so what is in use now is enough.
+        let fits =
+            |bits: &u32| self.shape_for(*bits).is_ok_and(|shape| self.used_slots() <= slot_limit(&shape));
+        for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
+            match self.resize(quotient_bits) {
+                Err(ResizeError::Full { .. }) => continue,
+                done => return done,
+            }
+        }
+        Ok(())
+    }
+
+    /// The shape of this filter's fingerprints with another number of quotient bits.
+    fn shape_for(&self, quotient_bits: u32) -> Result<Shape, ResizeError> {
+        if quotient_bits >= self.fingerprint_bits() || quotient_bits > Shape::MAX_QUOTIENT_BITS {
+            return Err(ResizeError::NotEnoughBits);
+        }
+        Ok(self.table.shape().resized(quotient_bits, self.fingerprint_bits() - quotient_bits))
+    }
+
+    pub(super) fn resize(&mut self, quotient_bits: u32) -> Result<(), ResizeError> {
+        let shape = self.shape_for(quotient_bits)?;
+        let (table, _) = refill(&self.table, shape).map_err(|error| match error {
+            FillError::Memory(error) => ResizeError::Memory(error),
+            FillError::Full(_) | FillError::Unsorted | FillError::TooManyCopies => {
+                ResizeError::Full { used: self.used_slots(), slots: shape.quotients() }
+            }
+        })?;
+        self.table = table;
+        self.max_quotient_bits = self.max_quotient_bits.max(quotient_bits);
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Files: written whole or not at all, and readable by their owner only, since they hold the hash key.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::ReadError;
+
+/// Why a filter could not be saved. An older file of the same name is as it was.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {step} {}: {source}", path.display())]
+#[non_exhaustive]
+pub struct SaveError {
+    /// What failed.
+    pub step: &'static str,
+    /// The file that was worked on.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// Writes a file through `write`, first under another name, and gives it its name when it is complete
+/// and on the disk.
+pub(crate) fn save(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), SaveError> {
+    let temporary = temporary_name(path);
+    let step = |step, path: &Path| {
+        let path = path.to_owned();
+        move |source| SaveError { step, path, source }
+    };
+    let written = create_private(&temporary)
+        .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
+        .map_err(step("write", &temporary))
+        .and_then(|()| fs::rename(&temporary, path).map_err(step("rename the new file to", path)));
+    if let Err(error) = written {
+        // The file may not even exist; the first error is the one that matters.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    sync_folder(path).map_err(step("sync the folder of", path))
+}
+
+/// A name in the same folder that no other save uses.
+fn temporary_name(path: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
+    path.with_file_name(name)
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes a rename durable. Other systems than Unix have no way to ask for it.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Reads a whole file through `read`; what follows behind the filter is an error.
+pub(crate) fn load<T>(
+    path: &Path,
+    read: impl FnOnce(&mut BufReader<File>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    let open = |source| ReadError::Open { path: path.to_owned(), source };
+    let file = File::open(path).map_err(open)?;
+    let size = file.metadata().map_err(open)?.len();
+    let mut reader = BufReader::new(file);
+    let filter = read(&mut reader)?;
+    match reader.bytes().count() as u64 {
+        0 => Ok(filter),
+        behind => Err(ReadError::Length { expected: size.saturating_sub(behind), found: size }),
+    }
+}

@@ -1,0 +1,178 @@
+//! The 128 bytes before every table.
+
+use super::{ReadError, check_sum, checksum};
+use crate::hash::{HashKind, Hasher};
+use crate::table::Shape;
+
+/// How every filter begins.
+const MAGIC: [u8; 8] = *b"twiceshy";
+
+/// The version that is written. All versions up to it can be read.
+const VERSION: u16 = 1;
+
+// Where the fields are; docs/format.md draws them.
+const VERSION_AT: usize = 8;
+const KIND_AT: usize = VERSION_AT + 2;
+const HASH_AT: usize = KIND_AT + 1;
+const QUOTIENT_BITS_AT: usize = HASH_AT + 1;
+const SLOT_BITS_AT: usize = QUOTIENT_BITS_AT + 1;
+const FLAGS_AT: usize = SLOT_BITS_AT + 1;
+const OFFSET_MAX_AT: usize = FLAGS_AT + 1;
+const SPILL_AT: usize = OFFSET_MAX_AT + 1;
+const MAX_QUOTIENT_BITS_AT: usize = SPILL_AT + 4;
+const SECRET_AT: usize = MAX_QUOTIENT_BITS_AT + 4;
+const USED_AT: usize = SECRET_AT + 16;
+const LEN_AT: usize = USED_AT + 8;
+const DISTINCT_AT: usize = LEN_AT + 8;
+const BODY_BYTES_AT: usize = DISTINCT_AT + 8;
+const BODY_SUM_AT: usize = BODY_BYTES_AT + 8;
+const RESERVED_AT: usize = BODY_SUM_AT + 4;
+const SUM_AT: usize = Header::BYTES - 4;
+
+/// Kinds of filters. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Quotient = 1,
+}
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    pub(crate) hasher: Hasher,
+    pub(crate) shape: Shape,
+    pub(crate) max_quotient_bits: u32,
+    pub(crate) used: u64,
+    pub(crate) len: u64,
+    pub(crate) distinct: u64,
+    pub(crate) body_sum: u32,
+}
+
+impl Header {
+    pub(crate) const BYTES: usize = 128;
+
+    pub(crate) fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(VERSION_AT, &VERSION.to_le_bytes());
+        put(KIND_AT, &[self.kind as u8]);
+        put(HASH_AT, &[self.hasher.kind() as u8]);
+        put(QUOTIENT_BITS_AT, &[self.shape.quotient_bits() as u8]);
+        put(SLOT_BITS_AT, &[self.shape.slot_bits() as u8]);
+        put(FLAGS_AT, &[u8::from(self.shape.has_extensions())]);
+        put(OFFSET_MAX_AT, &[self.shape.offset_max()]);
+        put(SPILL_AT, &self.shape.spill_slots().to_le_bytes());
+        put(MAX_QUOTIENT_BITS_AT, &[self.max_quotient_bits as u8]);
+        put(SECRET_AT, &self.hasher.secret());
+        put(USED_AT, &self.used.to_le_bytes());
+        put(LEN_AT, &self.len.to_le_bytes());
+        put(DISTINCT_AT, &self.distinct.to_le_bytes());
+        put(BODY_BYTES_AT, &(self.body_bytes() as u64).to_le_bytes());
+        put(BODY_SUM_AT, &self.body_sum.to_le_bytes());
+        let sum = checksum(&bytes[..SUM_AT]);
+        bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Bytes of the table that follows. The shape was checked when the header was made.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.shape.body_bytes().expect("a header's table can be addressed")
+    }
+
+    /// Reads and checks a header of the given kind.
+    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES], kind: Kind) -> Result<Self, ReadError> {
+        let found = field(bytes, 0);
+        if found != MAGIC {
+            return Err(ReadError::NotAFilter { expected: MAGIC, found });
+        }
+        let version = u16::from_le_bytes(field(bytes, VERSION_AT));
+        if version > VERSION {
+            return Err(ReadError::NewerVersion { supported: VERSION, found: version });
+        }
+        check_sum("header", &bytes[..SUM_AT], u32::from_le_bytes(field(bytes, SUM_AT)))?;
+        expect("version", version == VERSION, VERSION, version)?;
+        if bytes[KIND_AT] != kind as u8 {
+            return Err(ReadError::WrongKind { expected: kind as u8, found: bytes[KIND_AT] });
+        }
+        let header = Self {
+            kind,
+            hasher: read_hasher(bytes)?,
+            shape: read_shape(bytes)?,
+            max_quotient_bits: bytes[MAX_QUOTIENT_BITS_AT].into(),
+            used: u64::from_le_bytes(field(bytes, USED_AT)),
+            len: u64::from_le_bytes(field(bytes, LEN_AT)),
+            distinct: u64::from_le_bytes(field(bytes, DISTINCT_AT)),
+            body_sum: u32::from_le_bytes(field(bytes, BODY_SUM_AT)),
+        };
+        header.check_numbers(bytes)?;
+        Ok(header)
+    }
+
+    fn check_numbers(&self, bytes: &[u8; Self::BYTES]) -> Result<(), ReadError> {
+        let Self { shape, used, len, distinct, max_quotient_bits, .. } = self;
+        let body = u64::from_le_bytes(field(bytes, BODY_BYTES_AT));
+        let expected = shape.body_bytes().map_or(0, |bytes| bytes as u64);
+        expect("table bytes", expected == body && body > 0, expected, body)?;
+        let total = shape.total_slots();
+        expect("used slots", *used <= total, format!("at most {total}"), *used)?;
+        expect("fingerprints", distinct <= used, format!("at most {used}"), *distinct)?;
+        let no_copies = *len >= *distinct && (*distinct > 0 || *len == 0);
+        expect("keys", no_copies, format!("at least {distinct}, and 0 only if that is 0"), *len)?;
+        let range = shape.quotient_bits()..=Shape::MAX_QUOTIENT_BITS;
+        let allowed = range.contains(max_quotient_bits);
+        expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;
+        let reserved = [&bytes[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT], &bytes[RESERVED_AT..SUM_AT]].concat();
+        expect(
+            "reserved bytes",
+            reserved.iter().all(|&byte| byte == 0),
+            0,
+            reserved.iter().fold(0, |a, &b| a | b),
+        )
+    }
+}
+
+fn read_hasher(bytes: &[u8; Header::BYTES]) -> Result<Hasher, ReadError> {
+    let kind = HashKind::try_from(bytes[HASH_AT]).ok();
+    let hasher = kind.and_then(|kind| Hasher::from_parts(kind, field(bytes, SECRET_AT)));
+    hasher.ok_or_else(|| ReadError::Field {
+        field: "hash",
+        expected: "1 (keyed) or 2 (fast, with a seed of 8 bytes)".into(),
+        found: bytes[HASH_AT].into(),
+    })
+}
+
+fn read_shape(bytes: &[u8; Header::BYTES]) -> Result<Shape, ReadError> {
+    let quotient_bits = u32::from(bytes[QUOTIENT_BITS_AT]);
+    let slot_bits = u32::from(bytes[SLOT_BITS_AT]);
+    let (most, flags) = (Shape::MAX_QUOTIENT_BITS, bytes[FLAGS_AT]);
+    expect("quotient bits", (1..=most).contains(&quotient_bits), format!("1..={most}"), quotient_bits)?;
+    expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
+    expect("flags", flags == 0, 0, flags)?;
+    let offset_max = bytes[OFFSET_MAX_AT];
+    let spill = u32::from_le_bytes(field(bytes, SPILL_AT));
+    let shape = Shape::new(quotient_bits, slot_bits).with_limits(offset_max, spill);
+    shape.ok_or_else(|| ReadError::Field {
+        field: "largest offset",
+        expected: "at least 1".into(),
+        found: offset_max.into(),
+    })
+}
+
+/// The bytes of a field.
+fn field<const N: usize>(bytes: &[u8; Header::BYTES], at: usize) -> [u8; N] {
+    *bytes[at..].first_chunk().expect("fields lie inside the header")
+}
+
+fn expect(
+    field: &'static str,
+    holds: bool,
+    expected: impl ToString,
+    found: impl Into<u64>,
+) -> Result<(), ReadError> {
+    if holds {
+        return Ok(());
+    }
+    Err(ReadError::Field { field, expected: expected.to_string(), found: found.into() })
+}

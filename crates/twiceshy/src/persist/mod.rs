@@ -1,0 +1,110 @@
+//! Filters as bytes: a header of 128 bytes and the table as it is in memory.
+//!
+//! The format is drawn in `docs/format.md`. This module knows the header, the checksums and files; what
+//! the numbers in the header mean for a filter is the filter's business.
+//!
+//! Everything that is read is distrusted. The header is checked before anything is allocated, memory
+//! grows only as fast as bytes arrive, and a filter that can be changed is handed out only after its
+//! checksum and every invariant of its table were checked.
+
+mod body;
+mod file;
+mod header;
+
+pub(crate) use body::read_body;
+pub use file::SaveError;
+pub(crate) use file::{load, save};
+pub(crate) use header::{Header, Kind};
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::mem::OutOfMemory;
+
+/// Why bytes could not be read as a filter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file could not be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Reading failed.
+    #[error("cannot read the filter: {0}")]
+    Io(#[from] io::Error),
+    /// The bytes end too early, or go on behind the end of the filter.
+    #[error("expected {expected} bytes, found {found}: the file was cut off or has something appended")]
+    Length {
+        /// Bytes that the filter has.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// The bytes do not begin as a filter does.
+    #[error("expected a file that begins with {expected:?}, found {found:?}: this is no twiceshy filter")]
+    NotAFilter {
+        /// How every filter begins.
+        expected: [u8; 8],
+        /// How this one begins.
+        found: [u8; 8],
+    },
+    /// The file is of a version that this program does not know.
+    #[error("the file has format version {found}, this program reads up to {supported}: use a newer one")]
+    NewerVersion {
+        /// The newest version that can be read.
+        supported: u16,
+        /// The version of the file.
+        found: u16,
+    },
+    /// The file holds a filter of another kind.
+    #[error("expected a filter of kind {expected}, found kind {found}")]
+    WrongKind {
+        /// The kind that was asked for.
+        expected: u8,
+        /// The kind of the file.
+        found: u8,
+    },
+    /// A checksum does not match: the bytes changed since they were written.
+    #[error(
+        "the checksum of the {part} is {found:08x}, expected {expected:08x}: the file is damaged, restore a copy"
+    )]
+    Checksum {
+        /// Header or table.
+        part: &'static str,
+        /// The checksum that was stored.
+        expected: u32,
+        /// The checksum of what was read.
+        found: u32,
+    },
+    /// A field of the header has a value that no filter has.
+    #[error("the header says {field} = {found}, expected {expected}")]
+    Field {
+        /// Name of the field.
+        field: &'static str,
+        /// What it could be.
+        expected: String,
+        /// What it is.
+        found: u64,
+    },
+    /// The table contradicts itself, although its checksum is right: some other program wrote it.
+    #[error("the table is inconsistent: {0}")]
+    Inconsistent(String),
+    /// No memory for the table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+/// The checksum of the format: CRC-32 as in gzip.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+/// `Err` unless `bytes` have the checksum `expected`.
+pub(crate) fn check_sum(part: &'static str, bytes: &[u8], expected: u32) -> Result<(), ReadError> {
+    let found = checksum(bytes);
+    if found == expected { Ok(()) } else { Err(ReadError::Checksum { part, expected, found }) }
+}
