@@ -120,7 +120,7 @@ impl Header {
         expect("fingerprints", distinct <= used, format!("at most {used}"), *distinct)?;
         let no_copies = *len >= *distinct && (*distinct > 0 || *len == 0);
         expect("keys", no_copies, format!("at least {distinct}, and 0 only if that is 0"), *len)?;
-        let range = shape.quotient_bits()..=Shape::MAX_QUOTIENT_BITS;
+        let range = 1..=Shape::MAX_QUOTIENT_BITS;
         let allowed = range.contains(max_quotient_bits);
         expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;
         let reserved = [&bytes[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT], &bytes[RESERVED_AT..SUM_AT]].concat();

@@ -131,6 +131,9 @@ impl QuotientFilterBuilder {
     }
 
     pub(super) fn plan(&self) -> Result<Plan, BuildError> {
+        if self.error_rate.is_some() && self.remainder_bits.is_some() {
+            return Err(BuildError::Contradiction { first: "error_rate", second: "remainder_bits" });
+        }
         let quotient_bits = self.plan_quotient_bits()?;
         let largest = match self.grow_to {
             Some(keys) => quotient_bits.max(quotient_bits_for(keys, "grow_to")?),

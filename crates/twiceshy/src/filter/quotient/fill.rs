@@ -100,22 +100,29 @@ impl Filler {
         Ok(())
     }
 
-    /// Moves all entries to a table of twice as many slots.
+    /// Moves all entries to a larger table.
     #[cold]
     fn grow(&mut self) -> Result<(), FillError> {
-        let shape = *self.shape();
-        let quotient_bits = shape.quotient_bits() + 1;
-        let clustered = is_clustered(&shape, self.used);
-        if quotient_bits > self.max_quotient_bits || shape.slot_bits() == 1 || clustered {
-            return Err(FillError::Full(shape));
-        }
-        let larger = shape.resized(quotient_bits, shape.slot_bits() - 1);
+        let larger = self.next_shape()?;
         let old = std::mem::replace(&mut self.loader, Loader::new(larger)?).finish();
-        self.used = 0;
-        for entry in Fingerprints::new(&old) {
-            self.try_write(entry).map_err(|Full| FillError::Full(larger))?;
+        loop {
+            self.used = 0;
+            if Fingerprints::new(&old).all(|entry| self.try_write(entry).is_ok()) {
+                return Ok(());
+            }
+            self.loader = Loader::new(self.next_shape()?)?;
         }
-        Ok(())
+    }
+
+    /// The shape of twice as many slots, if there may be as many.
+    fn next_shape(&self) -> Result<Shape, FillError> {
+        let shape = self.shape();
+        let quotient_bits = shape.quotient_bits() + 1;
+        let allowed = quotient_bits <= self.max_quotient_bits && shape.slot_bits() > 1;
+        if !allowed || is_clustered(shape, self.used) {
+            return Err(FillError::Full(*shape));
+        }
+        Ok(shape.resized(quotient_bits, shape.slot_bits() - 1))
     }
 
     pub(super) fn finish(mut self) -> Result<(Table, Filled), FillError> {

@@ -69,7 +69,7 @@ impl QuotientFilter {
         let (table, filled) = sources.fill(shape, shape.quotient_bits() + 1)?;
         let allowed = sources.filters.iter().map(|filter| filter.max_quotient_bits).max().unwrap_or(0);
         Ok(QuotientFilter {
-            max_quotient_bits: allowed.max(table.shape().quotient_bits()),
+            max_quotient_bits: allowed,
             hasher: sources.filters[0].hasher.clone(),
             table,
             len: filled.len,

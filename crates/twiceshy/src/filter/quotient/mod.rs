@@ -30,6 +30,8 @@ mod iter;
 mod merge;
 mod persist;
 mod resize;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg(test)]
 mod tests;
 
@@ -41,19 +43,20 @@ use std::fmt;
 
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted;
-use crate::error::{BuildError, InsertError, ResizeError};
+use crate::error::{BuildError, InsertError};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::{Full, Shape, Table};
+use fill::{FillError, refill};
 
 /// A quotient filter: answers whether a key *may* be in a multiset, and how many copies of it.
 ///
 /// - `contains` never says `false` for a key that was inserted and not removed since.
 /// - For any other key it says `true` with at most the error rate that the filter was built for.
 /// - It counts: [`count`](Self::count) is never less than the number of copies inserted.
-/// - It is full when 95 % of its slots are in use; then inserting is an error and nothing is lost, or
-///   the filter grows if the [builder](Self::builder) was told so.
+/// - It is full when 95 % of its slots are in use; then inserting is an error and nothing is lost. Up to
+///   the size that it was [built](Self::builder) for it grows by itself.
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]`
 /// in a [view](QuotientFilterView) of a file.
@@ -77,7 +80,7 @@ pub struct QuotientFilter<B = Memory> {
     len: u64,
     /// Different fingerprints.
     distinct: u64,
-    /// Growth is automatic up to this size.
+    /// The size that the filter was built for: up to it, growth is automatic.
     max_quotient_bits: u32,
 }
 
@@ -92,9 +95,9 @@ fn slot_limit(shape: &Shape) -> u64 {
 }
 
 /// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
-/// doubling the table does not help.
+/// doubling the table does not help. In a small table a single count may need more than all of them.
 fn is_clustered(shape: &Shape, used: u64) -> bool {
-    used < shape.quotients() / 2
+    shape.quotients() >= 1024 && used < shape.quotients() / 2
 }
 
 impl QuotientFilter {
@@ -158,31 +161,33 @@ impl QuotientFilter {
         if copies == 0 {
             return Ok(false);
         }
-        let new = loop {
-            let insert =
-                Insert { limit: slot_limit(self.table.shape()), table: &mut self.table, hash, copies };
-            match dispatch(insert) {
-                Ok(new) => break new,
-                Err(Full) => self.grow_because_full()?,
-            }
+        let new = match dispatch(Insert::new(&mut self.table, hash, copies)) {
+            Ok(new) => new,
+            Err(Full) => self.insert_growing(hash, copies)?,
         };
         self.len = len;
         self.distinct += u64::from(new);
         Ok(new)
     }
 
+    /// Inserts into a larger table and, once that worked, takes it over.
     #[cold]
-    fn grow_because_full(&mut self) -> Result<(), InsertError> {
-        let shape = self.table.shape();
-        let full = InsertError::Full { used: self.table.used(), slots: shape.quotients() };
-        if shape.quotient_bits() >= self.max_quotient_bits || is_clustered(shape, self.table.used()) {
-            return Err(full);
+    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<bool, InsertError> {
+        let full = || InsertError::Full { used: self.used_slots(), slots: self.slots() };
+        let mut shape = *self.table.shape();
+        while shape.quotient_bits() < self.max_quotient_bits && !is_clustered(&shape, self.table.used()) {
+            shape = self.shape_for(shape.quotient_bits() + 1).map_err(|_| full())?;
+            let mut larger = match refill(&self.table, shape) {
+                Ok((table, _)) => table,
+                Err(FillError::Memory(error)) => return Err(error.into()),
+                Err(_) => continue,
+            };
+            if let Ok(new) = dispatch(Insert::new(&mut larger, hash, copies)) {
+                self.table = larger;
+                return Ok(new);
+            }
         }
-        match self.grow() {
-            Ok(()) => Ok(()),
-            Err(ResizeError::Memory(error)) => Err(error.into()),
-            Err(_) => Err(full),
-        }
+        Err(full())
     }
 
     /// Removes a copy of `key`. `false` if its fingerprint is not there.
@@ -441,6 +446,12 @@ struct Insert<'a> {
     hash: u64,
     copies: u64,
     limit: u64,
+}
+
+impl<'a> Insert<'a> {
+    fn new(table: &'a mut Table, hash: u64, copies: u64) -> Self {
+        Self { limit: slot_limit(table.shape()), table, hash, copies }
+    }
 }
 
 impl Kernel for Insert<'_> {

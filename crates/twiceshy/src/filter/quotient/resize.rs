@@ -31,7 +31,7 @@ impl QuotientFilter {
     }
 
     /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the
-    /// remainders. Nothing is lost.
+    /// remainders. Nothing is lost, and the filter grows again by itself up to the size it was built for.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         // Wider slots never need more of them, so what is in use now is enough.
         let fits =
@@ -46,7 +46,7 @@ impl QuotientFilter {
     }
 
     /// The shape of this filter's fingerprints with another number of quotient bits.
-    fn shape_for(&self, quotient_bits: u32) -> Result<Shape, ResizeError> {
+    pub(super) fn shape_for(&self, quotient_bits: u32) -> Result<Shape, ResizeError> {
         if quotient_bits >= self.fingerprint_bits() || quotient_bits > Shape::MAX_QUOTIENT_BITS {
             return Err(ResizeError::NotEnoughBits);
         }
@@ -62,7 +62,6 @@ impl QuotientFilter {
             }
         })?;
         self.table = table;
-        self.max_quotient_bits = self.max_quotient_bits.max(quotient_bits);
         Ok(())
     }
 }

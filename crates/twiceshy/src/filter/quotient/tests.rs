@@ -1,1 +1,326 @@
+//! The filter against a map from fingerprints to counts, after every operation.
+//!
+//! Tiny tables, hashes with few different bits and small internal limits make every rare path common.
 
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::error::MergeError;
+
+/// Hashes that a test may draw from: how a random number becomes a hash.
+type Spread = fn(u64) -> u64;
+
+const SPREADS: [(&str, Spread); 6] = [
+    ("even", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+    ("constant quotient", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6),
+    ("last quotients", |n| !(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7)),
+    ("six bits", |n| n << 58),
+    ("three fingerprints", |n| (n % 3) << 62),
+    ("sparse", |n| (n & 7) << 61 | (n >> 3 & 3) << 55),
+];
+
+struct Pair {
+    filter: QuotientFilter,
+    model: BTreeMap<u64, u64>,
+}
+
+impl Pair {
+    fn new(quotient_bits: u32, remainder_bits: u32, limits: (u8, u32)) -> Self {
+        let filter = QuotientFilter::builder()
+            .quotient_bits(quotient_bits)
+            .remainder_bits(remainder_bits)
+            .hasher(Hasher::fast())
+            .limits(limits.0, limits.1)
+            .build()
+            .unwrap();
+        Self { filter, model: BTreeMap::new() }
+    }
+
+    fn fingerprint(&self, hash: u64) -> u64 {
+        hash >> (64 - self.filter.fingerprint_bits())
+    }
+
+    /// Everything that can be asked, against the model.
+    fn check(&self, hashes: &[u64], context: &str) {
+        let Self { filter, model } = self;
+        filter.validate().unwrap_or_else(|what| panic!("{context}: {what}"));
+        assert_eq!(filter.len(), model.values().sum::<u64>(), "{context}: len");
+        assert_eq!(filter.distinct(), model.len() as u64, "{context}: distinct");
+        assert_eq!(filter.is_empty(), model.is_empty(), "{context}");
+        assert!(filter.used_slots() <= filter.capacity(), "{context}: too full");
+        assert!(filter.longest_cluster() <= filter.used_slots(), "{context}");
+        let entries = filter.iter().map(|entry| (entry.fingerprint, entry.count));
+        assert!(entries.eq(model.iter().map(|(&f, &c)| (f, c))), "{context}: iteration");
+        let mut found = vec![false; hashes.len()];
+        filter.contains_hash_batch(hashes, &mut found);
+        for (&hash, found) in hashes.iter().zip(found) {
+            let count = model.get(&self.fingerprint(hash)).copied().unwrap_or(0);
+            assert_eq!(filter.count_hash(hash), count, "{context}: count of {hash:#x}");
+            assert_eq!(filter.contains_hash(hash), count > 0, "{context}: contains {hash:#x}");
+            assert_eq!(found, count > 0, "{context}: batch {hash:#x}");
+        }
+    }
+
+    /// The same contents, loaded in order: equal bytes.
+    fn check_bytes(&self, context: &str) {
+        let shape = *self.filter.table.shape();
+        let mut filler = fill::Filler::new(shape, shape.quotient_bits()).unwrap();
+        for (&fingerprint, &count) in &self.model {
+            assert!(filler.push(fingerprint, count).is_ok(), "{context}");
+        }
+        let Ok((table, _)) = filler.finish() else { panic!("{context}: does not fit when loaded") };
+        assert!(table.bytes() == self.filter.table.bytes(), "{context}: bytes depend on history");
+    }
+}
+
+/// A small generator with a visible seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+fn state(filter: &QuotientFilter) -> Vec<u8> {
+    filter.to_bytes()
+}
+
+/// One random operation on both; errors must change nothing.
+fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
+    let hash = hashes[random.below(hashes.len() as u64) as usize];
+    let fingerprint = pair.fingerprint(hash);
+    let before = state(&pair.filter);
+    let unchanged =
+        |filter: &QuotientFilter| assert!(state(filter) == before, "{context}: an error changed bytes");
+    match random.below(40) {
+        0..=15 => match pair.filter.insert_hash(hash) {
+            Ok(new) => {
+                let count = pair.model.entry(fingerprint).or_insert(0);
+                *count += 1;
+                assert_eq!(new, *count == 1, "{context}");
+            }
+            Err(error) => {
+                assert!(matches!(error, InsertError::Full { .. }), "{context}: {error}");
+                unchanged(&pair.filter);
+            }
+        },
+        16..=19 => {
+            let copies = [0, 1, 2, 3, 5, 100, 1 << 20, 1 << 40][random.below(8) as usize];
+            match pair.filter.insert_hash_many(hash, copies) {
+                Ok(_) if copies == 0 => {}
+                Ok(_) => *pair.model.entry(fingerprint).or_insert(0) += copies,
+                Err(_) => unchanged(&pair.filter),
+            }
+        }
+        20..=29 => {
+            let copies = [1, 1, 1, 1, 2, 3, 50, u64::MAX][random.below(8) as usize];
+            let removed = pair.filter.remove_hash_many(hash, copies);
+            let count = pair.model.remove(&fingerprint).unwrap_or(0);
+            assert_eq!(removed, copies.min(count), "{context}");
+            if count > removed {
+                pair.model.insert(fingerprint, count - removed);
+            }
+        }
+        30..=31 => {
+            let batch: Vec<u64> =
+                (0..random.below(50)).map(|_| hashes[random.below(hashes.len() as u64) as usize]).collect();
+            match pair.filter.insert_hash_batch(&batch) {
+                Ok(new) => {
+                    let known = pair.model.len() as u64;
+                    for &hash in &batch {
+                        *pair.model.entry(pair.fingerprint(hash)).or_insert(0) += 1;
+                    }
+                    assert_eq!(new, pair.model.len() as u64 - known, "{context}");
+                }
+                Err(_) => unchanged(&pair.filter),
+            }
+        }
+        32 => match pair.filter.grow() {
+            Ok(()) => {}
+            Err(_) => unchanged(&pair.filter),
+        },
+        33 => match pair.filter.shrink_to_fit() {
+            Ok(()) => {}
+            Err(_) => unchanged(&pair.filter),
+        },
+        34 => match pair.filter.reserve(random.below(100)) {
+            Ok(()) => {}
+            Err(_) => unchanged(&pair.filter),
+        },
+        35..=36 => {
+            let mut other = pair.filter.empty_like().unwrap();
+            let mut added = Vec::new();
+            for _ in 0..random.below(30) {
+                let hash = hashes[random.below(hashes.len() as u64) as usize];
+                if other.insert_hash(hash).is_ok() {
+                    added.push(pair.fingerprint(hash));
+                }
+            }
+            match pair.filter.merge_from(&other) {
+                Ok(()) => added.into_iter().for_each(|f| *pair.model.entry(f).or_insert(0) += 1),
+                Err(error) => {
+                    assert!(matches!(error, MergeError::Full { .. }), "{context}: {error}");
+                    unchanged(&pair.filter);
+                }
+            }
+        }
+        37 => pair.filter = QuotientFilter::from_bytes(&before).unwrap(),
+        38 => pair.filter = pair.filter.clone(),
+        _ => {
+            if random.below(10) == 0 {
+                pair.filter.clear();
+                pair.model.clear();
+            }
+        }
+    }
+}
+
+fn drive(quotient_bits: u32, remainder_bits: u32, limits: (u8, u32), steps: u32) {
+    for (seed, (name, spread)) in SPREADS.iter().enumerate() {
+        let mut random = Random(seed as u64 + u64::from(remainder_bits) * 100);
+        let hashes: Vec<u64> = (0..200).map(|_| spread(random.next())).collect();
+        let mut pair = Pair::new(quotient_bits, remainder_bits, limits);
+        for number in 0..steps {
+            let context = format!("q {quotient_bits} r {remainder_bits} {limits:?} {name} step {number}");
+            step(&mut pair, &mut random, &hashes, &context);
+            pair.check(&hashes, &context);
+            pair.check_bytes(&context);
+        }
+    }
+}
+
+#[test]
+fn every_operation_agrees_with_the_model_at_every_width() {
+    for remainder_bits in 1..=60 {
+        drive(4, remainder_bits, (3, 40), 60);
+    }
+    for remainder_bits in [1, 2, 3, 5, 9, 30, 56, 57] {
+        drive(7, remainder_bits, (2, 20), 200);
+    }
+}
+
+#[test]
+fn every_operation_agrees_with_the_model_for_small_limits() {
+    for offset_max in [1, 3, 63, 64, 255] {
+        for spill in [1, 7, 64, 200] {
+            drive(6, 4, (offset_max, spill), 100);
+            drive(8, 3, (offset_max, spill), 100);
+        }
+    }
+}
+
+#[test]
+fn all_histories_of_four_fingerprints() {
+    // Every sequence of up to 6 inserts and removals of 4 fingerprints, two of which share a quotient;
+    // then every filter that came out is merged with every other of a sample.
+    let hashes = [0, 1 << 62, 1 << 63, 3 << 62].map(|hash: u64| hash | 1 << 61);
+    let mut level = vec![Pair::new(2, 1, (1, 3))];
+    for depth in 0..6 {
+        let mut next = Vec::new();
+        for pair in &level {
+            for &hash in &hashes {
+                let fingerprint = pair.fingerprint(hash);
+                let mut more = Pair { filter: pair.filter.clone(), model: pair.model.clone() };
+                if more.filter.insert_hash(hash).is_ok() {
+                    *more.model.entry(fingerprint).or_insert(0) += 1;
+                }
+                more.check(&hashes, "exhaustive insert");
+                more.check_bytes("exhaustive insert");
+                next.push(more);
+                let mut less = Pair { filter: pair.filter.clone(), model: pair.model.clone() };
+                if less.filter.remove_hash(hash) {
+                    let count = less.model.get_mut(&fingerprint).expect("it was there");
+                    *count -= 1;
+                    if *count == 0 {
+                        less.model.remove(&fingerprint);
+                    }
+                }
+                less.check(&hashes, "exhaustive removal");
+                less.check_bytes("exhaustive removal");
+                next.push(less);
+            }
+        }
+        // Equal contents are equal bytes, so equal states continue as one.
+        next.sort_by_key(|pair| state(&pair.filter));
+        next.dedup_by_key(|pair| state(&pair.filter));
+        level = next;
+        assert!(!level.is_empty(), "depth {depth}");
+    }
+    assert!(level.len() > 20, "{}", level.len());
+    for one in &level {
+        for other in &level {
+            let mut merged = Pair { filter: one.filter.clone(), model: one.model.clone() };
+            if merged.filter.merge_from(&other.filter).is_ok() {
+                for (&fingerprint, &count) in &other.model {
+                    *merged.model.entry(fingerprint).or_insert(0) += count;
+                }
+            }
+            merged.check(&hashes, "exhaustive merge");
+        }
+    }
+}
+
+#[test]
+fn a_full_spill_area_is_full_and_nothing_is_lost() {
+    // All fingerprints belong to the last quotient: the spill area fills up while the table is empty.
+    let mut pair = Pair::new(8, 8, (255, 64));
+    let hashes: Vec<u64> = (0..256u64).map(|remainder| 0xff << 56 | remainder << 48).collect();
+    let mut refused = 0;
+    for &hash in &hashes {
+        match pair.filter.insert_hash(hash) {
+            Ok(_) => drop(pair.model.insert(pair.fingerprint(hash), 1)),
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().contains("full"), "{error}");
+            }
+        }
+    }
+    assert_eq!(pair.model.len(), 65);
+    assert_eq!(refused, 256 - 65);
+    pair.check(&hashes, "full spill");
+}
+
+#[test]
+fn bad_hashes_do_not_make_a_growing_filter_explode() {
+    let mut filter = QuotientFilter::builder()
+        .quotient_bits(10)
+        .remainder_bits(40)
+        .grow_to(1 << 40)
+        .hasher(Hasher::fast())
+        .build()
+        .unwrap();
+    let mut kept = Vec::new();
+    for low in 0..5_000u64 {
+        // The first 38 bits are equal.
+        let hash = low << 14 | 3 << 62;
+        if filter.insert_hash(hash).is_ok() {
+            kept.push(hash);
+        }
+    }
+    assert!(kept.len() > 100);
+    assert!(filter.size_in_bytes() < 1 << 20, "{}", filter.size_in_bytes());
+    assert!(kept.iter().all(|&hash| filter.contains_hash(hash)));
+}
+
+#[test]
+fn counters_do_not_overflow() {
+    let mut filter = Pair::new(6, 5, (255, 64)).filter;
+    filter.insert_hash_many(0, u64::MAX - 1).unwrap();
+    filter.insert_hash(1 << 63).unwrap();
+    let before = state(&filter);
+    assert!(matches!(filter.insert_hash(0), Err(InsertError::TooManyCopies)));
+    assert!(matches!(filter.insert_hash_many(5 << 60, u64::MAX), Err(InsertError::TooManyCopies)));
+    let other = filter.clone();
+    assert!(matches!(filter.merge_from(&other), Err(MergeError::TooManyCopies)));
+    assert!(matches!(QuotientFilter::merge([&filter, &other]), Err(MergeError::TooManyCopies)));
+    assert!(state(&filter) == before);
+    assert_eq!(filter.remove_hash_many(0, u64::MAX), u64::MAX - 1);
+    assert_eq!(filter.len(), 1);
+}
