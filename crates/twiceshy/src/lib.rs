@@ -1,4 +1,43 @@
-//! Membership filters you can trust under any workload.
+//! Membership filters you can trust under any workload, on one shared quotient table.
+//!
+//! A filter answers "may this key be in the set?" from a few bits per key. `false` is certain; `true` is
+//! wrong with a small probability that you choose.
+//!
+//! ```
+//! use twiceshy::QuotientFilter;
+//!
+//! // A thousand keys, at most one false positive in a hundred queries.
+//! let mut seen = QuotientFilter::new(1_000, 0.01)?;
+//! assert!(seen.insert("moth")?);
+//! assert!(seen.contains("moth"));
+//! assert_eq!(seen.count("moth"), 1);
+//!
+//! // Save, load, or query the bytes where they are.
+//! let bytes = seen.to_bytes();
+//! assert!(QuotientFilter::view(&bytes)?.contains("moth"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which type
+//!
+//! | you want | take |
+//! |---|---|
+//! | a filter that counts, removes and merges | [`QuotientFilter`] |
+//! | to query a file in place | [`QuotientFilter::view`] |
+//! | keys of your own type | implement [`Key`] |
+//! | filters that can be merged | one [`Hasher`] for all, or [`QuotientFilter::empty_like`] |
+//! | to hash yourself | the `_hash` variants, such as [`QuotientFilter::insert_hash`] |
+//!
+//! # Conventions
+//!
+//! Queries take `&self` and change nothing. Whatever returns an error has changed nothing either. The
+//! hash key is a secret: it is in no `Debug` output, and in files that only their owner can read.
+//!
+//! # Features
+//!
+//! - `serde`: `Serialize` and `Deserialize` for filters, as the bytes of their file format.
+//!
+//! The library needs `std`.
 
 mod bits;
 mod codec;
@@ -16,3 +55,8 @@ pub use filter::quotient::{
 pub use hash::{HashKey, Hasher, RandomError};
 pub use key::{Key, KeyBuffer};
 pub use mem::Memory;
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
