@@ -107,18 +107,26 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-/// Asks for the cache line that holds byte `at`. Past the end, and on CPUs without such an
-/// instruction, this does nothing.
+impl AsMut<[u8]> for Memory {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [u8] {
+        self
+    }
+}
+
+/// Asks for the cache line that holds byte `at`, which may lie behind the end. On CPUs without such an
+/// instruction this does nothing.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(byte) = bytes.get(at) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let place = bytes.as_ptr().wrapping_add(at);
         #[expect(unsafe_code, reason = "the prefetch intrinsic takes a raw pointer")]
-        // SAFETY: the pointer comes from a live reference; SSE is part of x86-64; prefetching has no
-        // effect that a program can observe.
+        // SAFETY: SSE is part of x86-64, and prefetching from any address, valid or not, has no effect
+        // that a program can observe.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+            _mm_prefetch::<_MM_HINT_T0>(place.cast());
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

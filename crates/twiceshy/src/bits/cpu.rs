@@ -15,8 +15,12 @@ use super::select;
 pub(crate) trait Cpu: Copy {
     /// Position of the set bit of `word` with `k` set bits below it, or 64.
     fn select(self, word: u64, k: u32) -> u32;
-    /// [`select`](Cpu::select) for `k` and `k + 1`.
+    /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. If only the first of the two exists,
+    /// both answers are its position; if none does, the first answer is 64.
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
+    /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
+    /// and would bloat the others.
+    fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
 }
 
 /// Any CPU.
@@ -31,6 +35,10 @@ impl Cpu for Portable {
     #[inline(always)]
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         select::portable_two(word, k)
+    }
+    #[inline(never)]
+    fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
     }
 }
 
@@ -52,6 +60,16 @@ impl Cpu for Bmi2 {
         // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
         unsafe { select::bmi2_two(word, k) }
     }
+    #[inline(always)]
+    fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
+        #[inline(never)]
+        #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+        fn outlined<K: Kernel>(kernel: K, cpu: Bmi2) -> K::Output {
+            kernel.run(cpu)
+        }
+        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        unsafe { outlined(kernel, self) }
+    }
 }
 
 /// Work that is compiled once per instruction set.
@@ -67,10 +85,27 @@ pub(crate) trait Kernel {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn has_bmi2() -> bool {
-    std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("lzcnt")
-        && std::arch::is_x86_feature_detected!("popcnt")
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    const UNKNOWN: u8 = 0;
+    const YES: u8 = 1;
+    const NO: u8 = 2;
+    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    #[cold]
+    fn detect() -> bool {
+        let yes = std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt");
+        ANSWER.store(if yes { YES } else { NO }, Relaxed);
+        yes
+    }
+
+    match ANSWER.load(Relaxed) {
+        YES => true,
+        UNKNOWN => detect(),
+        _ => false,
+    }
 }
 
 /// Runs `kernel` in the version for this CPU.

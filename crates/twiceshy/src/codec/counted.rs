@@ -29,8 +29,9 @@
 //! escape, a slot smaller than the one before it. Ours costs a slot more for counts from three on, has
 //! no special case for remainder 0, and keeps a lookup simple.
 
+use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::low_mask;
-use crate::table::{Run, Slot, Table};
+use crate::table::{Full, MOST_LANES, Run, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 const FIRST_DIGIT: u64 = 3;
@@ -163,12 +164,114 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
     Err(slot)
 }
 
-/// Whether `run` has an entry of `remainder`.
+/// Whether the run of `quotient` has an entry of `remainder`.
 #[inline(always)]
-pub(crate) fn contains<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -> bool {
-    match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
-        None => false,
-        Some(slot) => slot < run.start + FIRST_DIGIT || find(table, run, remainder).is_ok(),
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
+    cpu: C,
+    table: &Table<B>,
+    quotient: u64,
+    remainder: u64,
+) -> bool {
+    match table.glance(cpu, quotient) {
+        // In the few slots of a glance there are no digits.
+        Some(glance) => glance.contains(remainder),
+        None => cpu.outlined(LookCloser { table, quotient, remainder }),
+    }
+}
+
+const _: () = assert!(MOST_LANES as u64 <= FIRST_DIGIT);
+
+/// [`contains`] for all runs.
+struct LookCloser<'a, B> {
+    table: &'a Table<B>,
+    quotient: u64,
+    remainder: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, quotient, remainder } = self;
+        let run = table.run(cpu, quotient);
+        match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
+            None => false,
+            Some(slot) => slot < run.start + FIRST_DIGIT || find(table, run, remainder).is_ok(),
+        }
+    }
+}
+
+/// Adds `copies` copies of `remainder` to the run of `quotient`, if no more than `limit` slots are in use
+/// then. Tells whether there was none before.
+#[inline(always)]
+pub(crate) fn insert<C: Cpu>(
+    cpu: C,
+    table: &mut Table<&mut [u8]>,
+    quotient: u64,
+    remainder: u64,
+    copies: u64,
+    limit: u64,
+) -> Result<bool, Full> {
+    if copies == 1
+        && table.used() < limit
+        && let Some(glance) = table.glance(cpu, quotient)
+        && !glance.contains(remainder)
+        && table.insert_at_glance(cpu, &glance, glance.rank(remainder), remainder)
+    {
+        return Ok(true);
+    }
+    cpu.outlined(Change { table, quotient, remainder, limit, count: |old: u64| old + copies })
+        .map(|old| old == 0)
+}
+
+/// Removes up to `copies` copies of `remainder` from the run of `quotient`. Tells how many there were.
+#[inline(always)]
+pub(crate) fn remove<C: Cpu>(
+    cpu: C,
+    table: &mut Table<&mut [u8]>,
+    quotient: u64,
+    remainder: u64,
+    copies: u64,
+) -> u64 {
+    if copies > 0
+        && let Some(glance) = table.glance(cpu, quotient)
+        && glance.count(remainder) == 1
+        && table.remove_at_glance(cpu, &glance, glance.rank(remainder))
+    {
+        return 1;
+    }
+    let change =
+        Change { table, quotient, remainder, limit: u64::MAX, count: |old: u64| old.saturating_sub(copies) };
+    cpu.outlined(change).unwrap_or_else(|Full| unreachable!("fewer copies never take more slots"))
+}
+
+/// Gives an entry another count, or makes or removes it. Tells the old count.
+struct Change<'a, 'b, F> {
+    table: &'a mut Table<&'b mut [u8]>,
+    quotient: u64,
+    remainder: u64,
+    limit: u64,
+    count: F,
+}
+
+impl<F: FnOnce(u64) -> u64> Kernel for Change<'_, '_, F> {
+    type Output = Result<u64, Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Result<u64, Full> {
+        let Self { table, quotient, remainder, limit, count } = self;
+        let run = table.run(cpu, quotient);
+        let (at, old_slots, old_count) = match find(table, run, remainder) {
+            Ok(entry) => (entry.start, entry.slots, entry.count),
+            Err(at) => (at, 0, 0),
+        };
+        let encoded = encode(remainder, count(old_count), table.shape().slot_bits());
+        let new_slots = encoded.as_ref().len() as u64;
+        if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {
+            return Err(Full);
+        }
+        let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
+        table.commit(cpu, edit, encoded.as_ref());
+        Ok(old_count)
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Edit {
     also_taken: Vec<u64>,
 }
 
-impl Table {
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
     /// Plans to replace the `remove` slots at `at` by `insert` others. They lie in `run`, the run of
     /// `quotient`, and begin and end between entries; `at` may be the end of the run.
     #[inline(always)]
@@ -117,7 +117,7 @@ impl Table {
     #[inline(always)]
     fn last_head(&self, run: Run) -> u64 {
         let mut slot = run.end - 1;
-        while slot > run.start && self.is_extension(slot) {
+        while self.shape.has_extensions() && slot > run.start && self.is_extension(slot) {
             slot -= 1;
         }
         slot
@@ -133,7 +133,7 @@ impl Table {
         loop {
             let start = if block == first_block { first_i } else { 0 };
             let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start));
-            packed::shift_up(&mut self.bytes, start_bit, start_bit + (end - start) as usize * width, width);
+            packed::shift_up(self.bytes_mut(), start_bit, start_bit + (end - start) as usize * width, width);
             self.shift_word_up(block, RUNEND_AT, start, end);
             if self.shape.has_extensions() {
                 self.shift_word_up(block, EXTENSION_AT, start, end);
@@ -159,6 +159,7 @@ impl Table {
         self.set_word(block, field_at, shift_up_one(word, start, end));
     }
 
+    #[inline(always)]
     fn carry_bit(&mut self, source: u64, to: u64, field_at: usize) {
         let (block, i) = split(source);
         let value = self.word(block, field_at) >> i & 1 == 1;
@@ -177,6 +178,7 @@ impl Table {
 
     /// Takes one slot out of a run and closes the gap. The slot must not be a head that still has
     /// extension slots.
+    #[inline(always)]
     fn close<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, slot: u64) -> Run {
         let end = self.first_at_home(cpu, slot + 1);
         // If the run's last head goes, the head before it becomes the last.
@@ -195,6 +197,7 @@ impl Table {
     }
 
     /// Moves the slots `from..to` and their bits one slot down, and clears the slot `to - 1`.
+    #[inline(always)]
     fn shift_down(&mut self, from: u64, to: u64) {
         let (last_block, last_end) = split(to - 1);
         let width = self.shape.slot_bits() as usize;
@@ -203,7 +206,12 @@ impl Table {
             // Everything behind `start` in this block moves onto it.
             let end = if block == last_block { last_end } else { BLOCK_SLOTS as u32 - 1 };
             let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start)) + width;
-            packed::shift_down(&mut self.bytes, start_bit, start_bit + (end - start) as usize * width, width);
+            packed::shift_down(
+                self.bytes_mut(),
+                start_bit,
+                start_bit + (end - start) as usize * width,
+                width,
+            );
             self.shift_word_down(block, RUNEND_AT, start + 1, end + 1);
             if self.shape.has_extensions() {
                 self.shift_word_down(block, EXTENSION_AT, start + 1, end + 1);
@@ -222,6 +230,7 @@ impl Table {
         }
     }
 
+    #[inline(always)]
     fn shift_word_down(&mut self, block: u64, field_at: usize, start: u32, end: u32) {
         let word = self.word(block, field_at);
         // With `start == end` there is nothing to move, but the freed bit is still to be cleared.
@@ -230,6 +239,7 @@ impl Table {
     }
 
     /// A slot fewer is taken for `quotient`, and `freed`, the last slot that moved, is not in use.
+    #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
         let first = split(quotient).0;
         // The first own slot of the block before, once a saturated offset asks for it.

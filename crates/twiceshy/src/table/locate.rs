@@ -1,7 +1,7 @@
 //! Finding runs, free slots and the ends of clusters. Nothing here changes the table.
 
 use super::{BLOCK_SLOTS, Table, split};
-use crate::bits::cpu::Cpu;
+use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::{bit, low_mask, rank};
 
 /// The slots `start..end` of one quotient. Empty if the quotient has no run; `start` then is where
@@ -34,7 +34,7 @@ impl<B: AsRef<[u8]>> Table<B> {
         {
             return run;
         }
-        self.run_anywhere(cpu, quotient, occupied)
+        cpu.outlined(RunAnywhere { table: self, quotient })
     }
 
     /// The usual case, decided with the words of one block: `None` if the run leaves the block.
@@ -47,34 +47,20 @@ impl<B: AsRef<[u8]>> Table<B> {
         // The virtual end takes bit 0; a real one pushed out at the top is found by the slow path.
         let ends = ends << 1 | 1;
         let (after, end) = cpu.select_two(ends, rank(occupied, i));
-        let start = i.max(offset + after);
-        let first = block * BLOCK_SLOTS;
-        if bit(occupied, i) {
-            (end < BLOCK_SLOTS as u32 && start < offset + end)
-                .then(|| Run { start: first + u64::from(start), end: first + u64::from(offset + end) })
-        } else {
-            let start = first + u64::from(start);
-            (after < BLOCK_SLOTS as u32).then_some(Run { start, end: start })
+        if after >= BLOCK_SLOTS as u32 {
+            return None;
         }
-    }
-
-    /// The general case.
-    #[inline(never)]
-    fn run_anywhere<C: Cpu>(&self, cpu: C, quotient: u64, occupied: u64) -> Run {
-        let (block, i) = split(quotient);
-        let total = self.shape.total_slots();
-        let before = u64::from(rank(occupied, i));
-        let free = self.first_own_slot(cpu, block);
-        let start = match before.checked_sub(1) {
-            Some(k) => self.behind_run_end(cpu, free, k),
-            None => free,
-        };
-        let start = start.max(quotient).min(total);
-        let end = if bit(occupied, i) { self.behind_run_end(cpu, start, 0) } else { start };
-        Run { start, end }
+        let (start, end) = (i.max(offset + after), offset + end);
+        let first = block * BLOCK_SLOTS;
+        let start_slot = first + u64::from(start);
+        if !bit(occupied, i) {
+            return Some(Run { start: start_slot, end: start_slot });
+        }
+        (start < end).then(|| Run { start: start_slot, end: first + u64::from(end) })
     }
 
     /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.
+    #[inline(always)]
     pub(super) fn first_own_slot<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
         let mut known = block;
         let mut free = loop {
@@ -92,6 +78,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     }
 
     /// Given the first own slot of `block`, that of the next one.
+    #[inline(always)]
     pub(super) fn behind_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
         let runs = u64::from(self.occupied(block).count_ones());
         let end = match runs.checked_sub(1) {
@@ -103,6 +90,7 @@ impl<B: AsRef<[u8]>> Table<B> {
 
     /// The slot behind the run whose end is the k-th (from 0) at or behind `from`, with the trailing
     /// extension slots of its last entry. The end of the table if there is none.
+    #[inline(always)]
     fn behind_run_end<C: Cpu>(&self, cpu: C, from: u64, mut k: u64) -> u64 {
         let (mut block, i) = split(from);
         let mut mask = !low_mask(i);
@@ -140,6 +128,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     }
 
     /// The first free slot at or behind `from`, `None` if there is none.
+    #[inline(always)]
     pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
         // A slot is free if every run of a quotient up to and including its own has ended before it.
         self.first_without_debt(cpu, from, 1)
@@ -147,6 +136,7 @@ impl<B: AsRef<[u8]>> Table<B> {
 
     /// The first slot at or behind `from` that no run of an earlier quotient uses: it is free, or a
     /// run starts there at home. The end of the table if there is none.
+    #[inline(always)]
     pub(super) fn first_at_home<C: Cpu>(&self, cpu: C, from: u64) -> u64 {
         self.first_without_debt(cpu, from, 0).unwrap_or(self.shape.total_slots())
     }
@@ -154,7 +144,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The first slot `p` at or behind `from` before which all runs of the quotients below
     /// `p + inclusive` have ended.
     ///
-    /// While some have not, each of them still needs at least one slot, so the search can skip as many.
+    /// While some have not, the search goes on behind the end of the last of them.
     #[inline(always)]
     fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
         let total = self.shape.total_slots();
@@ -166,21 +156,51 @@ impl<B: AsRef<[u8]>> Table<B> {
                 slot = own;
                 continue;
             }
+            let first = block * BLOCK_SLOTS;
             let (occupied, extension) = (self.occupied(block), self.extension(block));
-            let ends = self.run_ends(block) & !low_mask(split(own).1);
-            while slot / BLOCK_SLOTS == block {
-                let i = split(slot).1;
+            let ends = self.run_ends(block) & !low_mask((own - first) as u32);
+            let mut i = (slot - first) as u32;
+            slot = loop {
+                let open = ends & !low_mask(i);
                 // On invalid bytes there may be more ends than runs: that is no debt either.
-                let debt = rank(occupied, i + inclusive).saturating_sub(rank(ends, i));
+                let ended = ends.count_ones() - open.count_ones();
+                let debt = rank(occupied, i + inclusive).saturating_sub(ended);
                 if debt > 0 {
-                    slot += u64::from(debt);
+                    i = cpu.select(open, debt - 1) + 1;
                 } else if bit(extension, i) {
-                    slot += 1;
+                    i += 1;
                 } else {
-                    return (slot < total).then_some(slot);
+                    return (first + u64::from(i) < total).then_some(first + u64::from(i));
                 }
-            }
+                if i >= BLOCK_SLOTS as u32 {
+                    break first + BLOCK_SLOTS;
+                }
+            };
         }
         None
+    }
+}
+
+/// [`Table::run`] in the general case.
+pub(super) struct RunAnywhere<'a, B> {
+    pub(super) table: &'a Table<B>,
+    pub(super) quotient: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for RunAnywhere<'_, B> {
+    type Output = Run;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Run {
+        let Self { table, quotient } = self;
+        let (block, i) = split(quotient);
+        let occupied = table.occupied(block);
+        let free = table.first_own_slot(cpu, block);
+        let start = match u64::from(rank(occupied, i)).checked_sub(1) {
+            Some(k) => table.behind_run_end(cpu, free, k),
+            None => free,
+        };
+        let start = start.max(quotient).min(table.shape.total_slots());
+        let end = if bit(occupied, i) { table.behind_run_end(cpu, start, 0) } else { start };
+        Run { start, end }
     }
 }

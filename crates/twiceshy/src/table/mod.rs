@@ -73,6 +73,7 @@
 //! yields both its ends.
 
 mod edit;
+mod glance;
 mod iter;
 mod load;
 mod locate;
@@ -82,6 +83,7 @@ mod tests;
 mod validate;
 
 pub(crate) use edit::{Kind, Slot};
+pub(crate) use glance::MOST_LANES;
 pub(crate) use iter::Runs;
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
@@ -90,6 +92,7 @@ pub(crate) use shape::Shape;
 use crate::bits::packed;
 use crate::bits::word::{bit, with_bit};
 use crate::mem::{self, Memory, OutOfMemory};
+use glance::Lanes;
 
 /// Slots in a block, one per bit of a metadata word.
 pub(crate) const BLOCK_SLOTS: u64 = 64;
@@ -109,13 +112,15 @@ pub(crate) struct Table<B = Memory> {
     bytes: B,
     shape: Shape,
     used: u64,
+    /// Follows from the shape.
+    lanes: Lanes,
 }
 
 impl Table {
     /// An empty table.
     pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
         let len = shape.body_bytes().ok_or_else(OutOfMemory::too_large)?;
-        Ok(Self { bytes: Memory::zeroed(len)?, shape, used: 0 })
+        Ok(Self { bytes: Memory::zeroed(len)?, shape, used: 0, lanes: Lanes::new(&shape) })
     }
 
     /// Removes everything.
@@ -124,16 +129,40 @@ impl Table {
         self.used = 0;
     }
 
+    /// The same table over borrowed bytes: the place of the bytes is then looked up only once. Give back
+    /// what changed with [`keep`](Table::keep).
+    #[inline(always)]
+    pub(crate) fn borrowed_mut(&mut self) -> Table<&mut [u8]> {
+        Table { shape: self.shape, used: self.used, lanes: self.lanes, bytes: &mut self.bytes }
+    }
+
+    /// Takes over the number of used slots after a change through [`borrowed_mut`](Table::borrowed_mut).
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, used: u64) {
+        self.used = used;
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.as_mut()
+    }
+
+    #[inline(always)]
     fn set_offset(&mut self, block: u64, slots: u64) {
         let at = self.shape.block_at(block) + OFFSET_AT;
-        self.bytes[at] = slots.min(u64::from(self.shape.offset_max())) as u8;
+        let offset = slots.min(u64::from(self.shape.offset_max())) as u8;
+        self.bytes_mut()[at] = offset;
     }
 
     #[inline(always)]
     fn set_word(&mut self, block: u64, field_at: usize, word: u64) {
-        packed::store(&mut self.bytes, self.shape.block_at(block) + field_at, word);
+        let at = self.shape.block_at(block) + field_at;
+        packed::store(self.bytes_mut(), at, word);
     }
 
+    #[inline(always)]
     fn set_bit(&mut self, slot: u64, field_at: usize, value: bool) {
         let (block, i) = split(slot);
         let word = self.word(block, field_at);
@@ -142,8 +171,8 @@ impl Table {
 
     #[inline(always)]
     fn set_slot(&mut self, slot: u64, value: u64) {
-        let at = self.shape.slot_bit(slot);
-        packed::set(&mut self.bytes, at, self.shape.slot_bits(), value);
+        let (at, width) = (self.shape.slot_bit(slot), self.shape.slot_bits());
+        packed::set(self.bytes_mut(), at, width, value);
     }
 }
 
@@ -152,17 +181,19 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// endless loop, and [`validate`](Table::validate) tells whether it makes sense. `None` if the
     /// bytes are not as many as the shape needs.
     pub(crate) fn from_bytes(bytes: B, shape: Shape, used: u64) -> Option<Self> {
-        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self { bytes, shape, used })
+        let lanes = Lanes::new(&shape);
+        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self { bytes, shape, used, lanes })
     }
 
     /// The same table over borrowed bytes.
     pub(crate) fn borrowed(&self) -> Table<&[u8]> {
-        Table { bytes: self.bytes(), shape: self.shape, used: self.used }
+        Table { bytes: self.bytes(), shape: self.shape, used: self.used, lanes: self.lanes }
     }
 
     /// A copy that can be changed.
     pub(crate) fn try_clone(&self) -> Result<Table, OutOfMemory> {
-        Ok(Table { bytes: Memory::copy_of(self.bytes())?, shape: self.shape, used: self.used })
+        let bytes = Memory::copy_of(self.bytes())?;
+        Ok(Table { bytes, shape: self.shape, used: self.used, lanes: self.lanes })
     }
 
     #[inline(always)]

@@ -14,6 +14,10 @@ pub(crate) struct Shape {
     has_extensions: bool,
     offset_max: u8,
     spill_slots: u32,
+    /// Bytes of a block before its slots, and of the whole block. They follow from the rest and are
+    /// kept because every access needs them.
+    slots_at: u16,
+    block_bytes: u16,
 }
 
 impl Shape {
@@ -34,13 +38,23 @@ impl Shape {
             has_extensions: false,
             offset_max: OFFSET_MAX,
             spill_slots: default_spill(quotient_bits),
+            slots_at: 0,
+            block_bytes: 0,
         }
+        .measured()
+    }
+
+    /// With the measures that follow from the others.
+    fn measured(mut self) -> Self {
+        self.slots_at = EXTENSION_AT as u16 + if self.has_extensions { 8 } else { 0 };
+        self.block_bytes = self.slots_at + 8 * u16::from(self.slot_bits);
+        self
     }
 
     /// The same with an extension bit per slot.
     #[cfg(test)]
     pub(crate) fn with_extensions(self) -> Self {
-        Self { has_extensions: true, ..self }
+        Self { has_extensions: true, ..self }.measured()
     }
 
     /// The same with other internal limits: small ones make the rare paths common, for tests.
@@ -59,6 +73,7 @@ impl Shape {
             offset_max: self.offset_max,
             ..new
         }
+        .measured()
     }
 
     pub(crate) fn quotient_bits(&self) -> u32 {
@@ -102,13 +117,13 @@ impl Shape {
 
     /// Bytes of a block before its slots.
     #[inline(always)]
-    fn slots_at(&self) -> usize {
-        EXTENSION_AT + if self.has_extensions { 8 } else { 0 }
+    pub(super) fn slots_at(&self) -> usize {
+        usize::from(self.slots_at)
     }
 
     #[inline(always)]
     pub(crate) fn block_bytes(&self) -> usize {
-        self.slots_at() + 8 * usize::from(self.slot_bits)
+        usize::from(self.block_bytes)
     }
 
     /// The first byte of a block.

@@ -90,8 +90,8 @@ const MAX_LOAD_PERCENT: u64 = 95;
 
 /// How many slots may be in use.
 fn slot_limit(shape: &Shape) -> u64 {
-    // In 128 bits, since 2^48 slots times 95 would not leave much room.
-    (u128::from(shape.quotients()) * u128::from(MAX_LOAD_PERCENT) / 100) as u64
+    // There are at most 2^48 quotients, so this does not overflow.
+    shape.quotients() * MAX_LOAD_PERCENT / 100
 }
 
 /// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
@@ -421,8 +421,7 @@ impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let (quotient, remainder) = split(self.table, self.hash);
-        let run = self.table.run(cpu, quotient);
-        counted::contains(self.table, run, remainder)
+        counted::contains(cpu, self.table, quotient, remainder)
     }
 }
 
@@ -461,19 +460,11 @@ impl Kernel for Insert<'_> {
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { table, hash, copies, limit } = self;
         let (quotient, remainder) = split(table, hash);
-        let run = table.run(cpu, quotient);
-        let (at, old_slots, old_count) = match counted::find(table, run, remainder) {
-            Ok(entry) => (entry.start, entry.slots, entry.count),
-            Err(at) => (at, 0, 0),
-        };
-        let encoded = counted::encode(remainder, old_count + copies, table.shape().slot_bits());
-        let new_slots = encoded.as_ref().len() as u64;
-        if table.used() + (new_slots - old_slots) > limit {
-            return Err(Full);
-        }
-        let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
-        table.commit(cpu, edit, encoded.as_ref());
-        Ok(old_count == 0)
+        let mut bytes = table.borrowed_mut();
+        let new = counted::insert(cpu, &mut bytes, quotient, remainder, copies, limit);
+        let used = bytes.used();
+        table.keep(used);
+        new
     }
 }
 
@@ -490,17 +481,10 @@ impl Kernel for Remove<'_> {
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { table, hash, copies } = self;
         let (quotient, remainder) = split(table, hash);
-        let run = table.run(cpu, quotient);
-        let Ok(entry) = counted::find(table, run, remainder) else {
-            return (0, false);
-        };
-        let removed = copies.min(entry.count);
-        let encoded = counted::encode(remainder, entry.count - removed, table.shape().slot_bits());
-        let new_slots = encoded.as_ref().len() as u64;
-        match table.plan(cpu, quotient, run, entry.start, entry.slots, new_slots) {
-            Ok(edit) => table.commit(cpu, edit, encoded.as_ref()),
-            Err(Full) => unreachable!("fewer copies never take more slots"),
-        }
-        (removed, removed == entry.count)
+        let mut bytes = table.borrowed_mut();
+        let count = counted::remove(cpu, &mut bytes, quotient, remainder, copies);
+        let used = bytes.used();
+        table.keep(used);
+        (copies.min(count), count > 0 && copies >= count)
     }
 }
