@@ -5,6 +5,7 @@
 //! TLB nearly every time. The request is a hint; where the kernel says no, the table works as before.
 
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 /// Tables from this size on are mapped (two huge pages of x86-64).
 #[cfg(target_os = "linux")]
@@ -36,28 +37,44 @@ impl OutOfMemory {
 ///
 /// This is the default storage of every filter type; you need its name only to write a filter's
 /// full type.
-pub struct Memory(Place);
+pub struct Memory {
+    /// The bytes, wherever they are: every access would have to ask for the place otherwise.
+    start: NonNull<u8>,
+    len: usize,
+    place: Place,
+}
 
 enum Place {
-    Heap(Box<[u8]>),
+    /// `start` and `len` are a `Box<[u8]>`.
+    Heap,
+    /// `start` and `len` are the inside of this map.
     #[cfg(target_os = "linux")]
-    Mapped(memmap2::MmapMut),
+    Mapped(#[expect(dead_code, reason = "kept to be dropped")] memmap2::MmapMut),
 }
+
+#[expect(unsafe_code, reason = "a pointer to bytes that this value owns alone")]
+// SAFETY: `Memory` owns its bytes like the `Box` or the map that they came from, and shares nothing.
+unsafe impl Send for Memory {}
+
+#[expect(unsafe_code, reason = "a pointer to bytes that this value owns alone")]
+// SAFETY: a shared `Memory` gives out shared bytes only.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     /// `len` bytes, all 0.
     pub(crate) fn zeroed(len: usize) -> Result<Self, OutOfMemory> {
         #[cfg(target_os = "linux")]
         if len >= MAP_FROM {
-            let map = memmap2::MmapMut::map_anon(len).map_err(|error| OutOfMemory::new(len, error))?;
+            let mut map = memmap2::MmapMut::map_anon(len).map_err(|error| OutOfMemory::new(len, error))?;
             // A hint: kernels without transparent huge pages refuse it, and nothing depends on it.
             let _ = map.advise(memmap2::Advice::HugePage);
-            return Ok(Self(Place::Mapped(map)));
+            let start = NonNull::from(&mut map[..]).cast();
+            return Ok(Self { start, len, place: Place::Mapped(map) });
         }
         let mut heap = Vec::new();
         heap.try_reserve_exact(len).map_err(|error| OutOfMemory::new(len, error))?;
         heap.resize(len, 0);
-        Ok(Self(Place::Heap(heap.into_boxed_slice())))
+        Ok(Self::on_heap(heap))
     }
 
     /// Takes over `bytes`, which are copied only if they belong into a map.
@@ -66,7 +83,12 @@ impl Memory {
         if bytes.len() >= MAP_FROM {
             return Self::copy_of(&bytes);
         }
-        Ok(Self(Place::Heap(bytes.into_boxed_slice())))
+        Ok(Self::on_heap(bytes))
+    }
+
+    fn on_heap(bytes: Vec<u8>) -> Self {
+        let bytes = Box::leak(bytes.into_boxed_slice());
+        Self { len: bytes.len(), start: NonNull::from(bytes).cast(), place: Place::Heap }
     }
 
     /// A copy of `bytes`.
@@ -77,14 +99,30 @@ impl Memory {
     }
 }
 
+impl Drop for Memory {
+    fn drop(&mut self) {
+        match &self.place {
+            Place::Heap => {
+                let bytes = NonNull::slice_from_raw_parts(self.start, self.len);
+                #[expect(unsafe_code, reason = "gives leaked bytes back")]
+                // SAFETY: `on_heap` leaked a box of exactly these bytes, and nothing else frees them.
+                drop(unsafe { Box::from_raw(bytes.as_ptr()) });
+            }
+            #[cfg(target_os = "linux")]
+            Place::Mapped(_) => {}
+        }
+    }
+}
+
 impl Deref for Memory {
     type Target = [u8];
     #[inline(always)]
     fn deref(&self) -> &[u8] {
-        match &self.0 {
-            Place::Heap(heap) => heap,
-            #[cfg(target_os = "linux")]
-            Place::Mapped(map) => map,
+        #[expect(unsafe_code, reason = "a slice from its parts")]
+        // SAFETY: the bytes are initialised, belong to `self` and live as long; a shared borrow of
+        // `self` allows nobody to change them.
+        unsafe {
+            std::slice::from_raw_parts(self.start.as_ptr(), self.len)
         }
     }
 }
@@ -92,10 +130,10 @@ impl Deref for Memory {
 impl DerefMut for Memory {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u8] {
-        match &mut self.0 {
-            Place::Heap(heap) => heap,
-            #[cfg(target_os = "linux")]
-            Place::Mapped(map) => map,
+        #[expect(unsafe_code, reason = "a slice from its parts")]
+        // SAFETY: as for `deref`; the unique borrow of `self` makes this the only way to the bytes.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len)
         }
     }
 }
@@ -103,13 +141,6 @@ impl DerefMut for Memory {
 impl AsRef<[u8]> for Memory {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {
-        self
-    }
-}
-
-impl AsMut<[u8]> for Memory {
-    #[inline(always)]
-    fn as_mut(&mut self) -> &mut [u8] {
         self
     }
 }

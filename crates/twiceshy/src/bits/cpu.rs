@@ -117,7 +117,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
         // SAFETY: `has_bmi2` checked every feature that `run_bmi2` enables.
         return unsafe { run_bmi2(kernel) };
     }
-    kernel.run(Portable)
+    Portable.outlined(kernel)
 }
 
 #[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]

@@ -12,10 +12,22 @@ pub(crate) const fn range_mask(from: u32, to: u32) -> u64 {
     low_mask(to) & !low_mask(from)
 }
 
+/// The bits from `n` on set (`n < 64`).
+#[inline(always)]
+pub(crate) const fn high_mask(n: u32) -> u64 {
+    u64::MAX << n
+}
+
 /// How many of the bits `0..n` are set.
 #[inline(always)]
 pub(crate) const fn rank(word: u64, n: u32) -> u32 {
     (word & low_mask(n)).count_ones()
+}
+
+/// How many of the bits `0..=i` are set (`i < 64`).
+#[inline(always)]
+pub(crate) const fn rank_through(word: u64, i: u32) -> u32 {
+    (word << (63 - i)).count_ones()
 }
 
 /// Whether bit `i` is set (`i < 64`).
@@ -34,15 +46,15 @@ pub(crate) const fn with_bit(word: u64, i: u32, value: bool) -> u64 {
 /// Bits outside `from..=to` stay (`from <= to < 64`).
 #[inline(always)]
 pub(crate) const fn shift_up_one(word: u64, from: u32, to: u32) -> u64 {
-    let moved = range_mask(from, to) & word;
-    word & !range_mask(from, to + 1) | moved << 1
+    let (moved, above) = (word & (high_mask(from) & !high_mask(to)), high_mask(to) << 1);
+    word & (!high_mask(from) | above) | moved << 1
 }
 
 /// Moves the bits `from..to` one place down, to `from - 1..to - 1`, and clears bit `to - 1`.
 /// Bits outside `from - 1..to` stay (`0 < from <= to <= 64`).
 #[inline(always)]
 pub(crate) const fn shift_down_one(word: u64, from: u32, to: u32) -> u64 {
-    let moved = range_mask(from, to) & word;
+    let moved = word & range_mask(from, to);
     word & !range_mask(from - 1, to) | moved >> 1
 }
 
@@ -70,6 +82,12 @@ mod tests {
             for n in 0..=64 {
                 let naive = (0..n).filter(|&i| bit(word, i)).count() as u32;
                 assert_eq!(rank(word, n), naive);
+                if n > 0 {
+                    assert_eq!(rank_through(word, n - 1), naive);
+                }
+                if n < 64 {
+                    assert_eq!(high_mask(n), !low_mask(n));
+                }
             }
         }
     }

@@ -201,78 +201,64 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     }
 }
 
-/// Adds `copies` copies of `remainder` to the run of `quotient`, if no more than `limit` slots are in use
-/// then. Tells whether there was none before.
+/// Inserts a remainder that is not there yet, if that takes no more than a glance; the usual insert.
 #[inline(always)]
-pub(crate) fn insert<C: Cpu>(
-    cpu: C,
-    table: &mut Table<&mut [u8]>,
-    quotient: u64,
-    remainder: u64,
-    copies: u64,
-    limit: u64,
-) -> Result<bool, Full> {
-    if copies == 1
-        && table.used() < limit
-        && let Some(glance) = table.glance(cpu, quotient)
-        && !glance.contains(remainder)
-        && table.insert_at_glance(cpu, &glance, glance.rank(remainder), remainder)
-    {
-        return Ok(true);
-    }
-    cpu.outlined(Change { table, quotient, remainder, limit, count: |old: u64| old + copies })
-        .map(|old| old == 0)
-}
-
-/// Removes up to `copies` copies of `remainder` from the run of `quotient`. Tells how many there were.
-#[inline(always)]
-pub(crate) fn remove<C: Cpu>(
-    cpu: C,
-    table: &mut Table<&mut [u8]>,
-    quotient: u64,
-    remainder: u64,
-    copies: u64,
-) -> u64 {
-    if copies > 0
-        && let Some(glance) = table.glance(cpu, quotient)
-        && glance.count(remainder) == 1
-        && table.remove_at_glance(cpu, &glance, glance.rank(remainder))
-    {
-        return 1;
-    }
-    let change =
-        Change { table, quotient, remainder, limit: u64::MAX, count: |old: u64| old.saturating_sub(copies) };
-    cpu.outlined(change).unwrap_or_else(|Full| unreachable!("fewer copies never take more slots"))
-}
-
-/// Gives an entry another count, or makes or removes it. Tells the old count.
-struct Change<'a, 'b, F> {
-    table: &'a mut Table<&'b mut [u8]>,
-    quotient: u64,
-    remainder: u64,
-    limit: u64,
-    count: F,
-}
-
-impl<F: FnOnce(u64) -> u64> Kernel for Change<'_, '_, F> {
-    type Output = Result<u64, Full>;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Result<u64, Full> {
-        let Self { table, quotient, remainder, limit, count } = self;
-        let run = table.run(cpu, quotient);
-        let (at, old_slots, old_count) = match find(table, run, remainder) {
-            Ok(entry) => (entry.start, entry.slots, entry.count),
-            Err(at) => (at, 0, 0),
-        };
-        let encoded = encode(remainder, count(old_count), table.shape().slot_bits());
-        let new_slots = encoded.as_ref().len() as u64;
-        if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {
-            return Err(Full);
+pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
+    match table.glance(cpu, quotient) {
+        Some(glance) if !glance.contains(remainder) => {
+            table.insert_at_glance(cpu, &glance, glance.rank(remainder), remainder)
         }
-        let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
-        table.commit(cpu, edit, encoded.as_ref());
-        Ok(old_count)
+        _ => false,
     }
+}
+
+/// Removes a remainder that is there once, if that takes no more than a glance; the usual removal.
+#[inline(always)]
+pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
+    match table.glance(cpu, quotient) {
+        Some(glance) if glance.count(remainder) == 1 => {
+            table.remove_at_glance(cpu, &glance, glance.rank(remainder))
+        }
+        _ => false,
+    }
+}
+
+/// A change of the number of copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Add(u64),
+    /// Down to none at most.
+    Remove(u64),
+}
+
+/// Changes the number of copies of `remainder` in the run of `quotient`, unless more than `limit` slots
+/// were in use then. Tells how many there were before.
+#[inline(always)]
+pub(crate) fn change<C: Cpu>(
+    cpu: C,
+    table: &mut Table,
+    quotient: u64,
+    remainder: u64,
+    change: Change,
+    limit: u64,
+) -> Result<u64, Full> {
+    let run = table.run(cpu, quotient);
+    let (at, old_slots, old_count) = match find(table, run, remainder) {
+        Ok(entry) => (entry.start, entry.slots, entry.count),
+        Err(at) => (at, 0, 0),
+    };
+    let new_count = match change {
+        Change::Add(copies) => old_count + copies,
+        Change::Remove(copies) => old_count.saturating_sub(copies),
+    };
+    let encoded = encode(remainder, new_count, table.shape().slot_bits());
+    let new_slots = encoded.as_ref().len() as u64;
+    if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {
+        return Err(Full);
+    }
+    let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
+    table.commit(cpu, edit, encoded.as_ref());
+    Ok(old_count)
 }
 
 /// Checks that a run is exactly what the encoder would have written; gives its entries and copies.

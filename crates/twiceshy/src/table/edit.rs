@@ -55,7 +55,7 @@ pub(crate) struct Edit {
     also_taken: Vec<u64>,
 }
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
+impl Table {
     /// Plans to replace the `remove` slots at `at` by `insert` others. They lie in `run`, the run of
     /// `quotient`, and begin and end between entries; `at` may be the end of the run.
     #[inline(always)]

@@ -15,7 +15,7 @@ use std::hint::select_unpredictable;
 use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
-use crate::bits::word::{bit, low_mask, rank, shift_down_one, shift_up_one};
+use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through, shift_down_one, shift_up_one};
 use crate::mem;
 
 /// The most slots that are compared at once. Codecs may count on it.
@@ -139,26 +139,30 @@ impl Glance {
         self.start < BLOCK_SLOTS as u32 && self.offset < self.lanes.offset_limit
     }
 
-    /// The first slot of the block at or behind `from` before which all runs of the quotients below the
-    /// slot plus `inclusive` have ended. See `first_without_debt`, which does this across blocks.
+    /// The first slot of the block at or behind `from` before which all runs of the quotients up to the
+    /// slot (or, if not `inclusive`, below it) have ended. See `first_without_debt` of the table, which does
+    /// this across blocks.
     #[inline(always)]
-    fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: u32) -> Option<u32> {
-        let ends = self.ends & !low_mask(self.offset);
+    fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: bool) -> Option<u32> {
+        let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
+        let ends = self.ends & high_mask(self.offset);
+        let runs = ends.count_ones();
         let mut i = from;
         while i < BLOCK_SLOTS as u32 {
-            let open = ends & !low_mask(i);
-            let ended = ends.count_ones() - open.count_ones();
-            match rank(self.occupied, i + inclusive).saturating_sub(ended) {
-                0 => return Some(i),
-                debt => i = cpu.select(open, debt - 1) + 1,
+            let open = ends & high_mask(i);
+            let ended = runs - open.count_ones();
+            let begun = rank_through(occupied, i);
+            if begun <= ended {
+                return Some(i);
             }
+            i = cpu.select(open, begun - ended - 1) + 1;
         }
         None
     }
 }
 
 /// Edits that stay within one block, which most do: all bits are in registers, and no offset changes.
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
+impl Table {
     /// Inserts a head into the run, behind `rank` others; `false` if that takes more than a glance.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(
@@ -173,7 +177,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
         if !glance.is_placed() {
             return false;
         }
-        let Some(free) = glance.first_without_debt(cpu, end, 1) else { return false };
+        let Some(free) = glance.first_without_debt(cpu, end, true) else { return false };
         if block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots() {
             return false;
         }
@@ -195,7 +199,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
     pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
         let Glance { block, occupied, ends, home, start, len, .. } = *glance;
         let (at, end) = (start + rank, start + len);
-        let Some(stop) = glance.first_without_debt(cpu, at + 1, 0) else { return false };
+        let Some(stop) = glance.first_without_debt(cpu, at + 1, false) else { return false };
         // The new last slot of the run, if one is left, is the one before the old one.
         let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
         self.set_word(block, OCCUPIED_AT, occupied & !(u64::from(len == 1) << home));

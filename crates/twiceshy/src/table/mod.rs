@@ -129,24 +129,9 @@ impl Table {
         self.used = 0;
     }
 
-    /// The same table over borrowed bytes: the place of the bytes is then looked up only once. Give back
-    /// what changed with [`keep`](Table::keep).
-    #[inline(always)]
-    pub(crate) fn borrowed_mut(&mut self) -> Table<&mut [u8]> {
-        Table { shape: self.shape, used: self.used, lanes: self.lanes, bytes: &mut self.bytes }
-    }
-
-    /// Takes over the number of used slots after a change through [`borrowed_mut`](Table::borrowed_mut).
-    #[inline(always)]
-    pub(crate) fn keep(&mut self, used: u64) {
-        self.used = used;
-    }
-}
-
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Table<B> {
     #[inline(always)]
     fn bytes_mut(&mut self) -> &mut [u8] {
-        self.bytes.as_mut()
+        &mut self.bytes
     }
 
     #[inline(always)]

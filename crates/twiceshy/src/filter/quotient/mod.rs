@@ -42,7 +42,7 @@ pub use persist::QuotientFilterView;
 use std::fmt;
 
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::counted;
+use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
 use crate::hash::Hasher;
 use crate::key::Key;
@@ -151,28 +151,34 @@ impl QuotientFilter {
     /// all of the first [`fingerprint_bits`](Self::fingerprint_bits) must be evenly distributed.
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, InsertError> {
+        let has_room = self.used_slots() < self.capacity() && self.len < u64::MAX;
+        if has_room && dispatch(InsertAtGlance { table: &mut self.table, hash }) {
+            self.len += 1;
+            self.distinct += 1;
+            return Ok(true);
+        }
         self.insert_hash_many(hash, 1)
     }
 
     /// [`insert_many`](Self::insert_many) for callers who hash themselves.
-    #[inline]
     pub fn insert_hash_many(&mut self, hash: u64, copies: u64) -> Result<bool, InsertError> {
         let len = self.len.checked_add(copies).ok_or(InsertError::TooManyCopies)?;
         if copies == 0 {
             return Ok(false);
         }
-        let new = match dispatch(Insert::new(&mut self.table, hash, copies)) {
-            Ok(new) => new,
+        let before = match dispatch(ChangeCount::new(&mut self.table, hash, Change::Add(copies))) {
+            Ok(before) => before,
             Err(Full) => self.insert_growing(hash, copies)?,
         };
         self.len = len;
-        self.distinct += u64::from(new);
-        Ok(new)
+        self.distinct += u64::from(before == 0);
+        Ok(before == 0)
     }
 
-    /// Inserts into a larger table and, once that worked, takes it over.
+    /// Inserts into a larger table and, once that worked, takes it over. Tells how many copies there
+    /// were before.
     #[cold]
-    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<bool, InsertError> {
+    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<u64, InsertError> {
         let full = || InsertError::Full { used: self.used_slots(), slots: self.slots() };
         let mut shape = *self.table.shape();
         while shape.quotient_bits() < self.max_quotient_bits && !is_clustered(&shape, self.table.used()) {
@@ -182,9 +188,9 @@ impl QuotientFilter {
                 Err(FillError::Memory(error)) => return Err(error.into()),
                 Err(_) => continue,
             };
-            if let Ok(new) = dispatch(Insert::new(&mut larger, hash, copies)) {
+            if let Ok(before) = dispatch(ChangeCount::new(&mut larger, hash, Change::Add(copies))) {
                 self.table = larger;
-                return Ok(new);
+                return Ok(before);
             }
         }
         Err(full())
@@ -202,6 +208,11 @@ impl QuotientFilter {
     /// [`remove`](Self::remove) for callers who hash themselves.
     #[inline]
     pub fn remove_hash(&mut self, hash: u64) -> bool {
+        if dispatch(RemoveAtGlance { table: &mut self.table, hash }) {
+            self.len -= 1;
+            self.distinct -= 1;
+            return true;
+        }
         self.remove_hash_many(hash, 1) > 0
     }
 
@@ -212,12 +223,12 @@ impl QuotientFilter {
     }
 
     /// [`remove_many`](Self::remove_many) for callers who hash themselves.
-    #[inline]
     pub fn remove_hash_many(&mut self, hash: u64, copies: u64) -> u64 {
-        let (removed, last) = dispatch(Remove { table: &mut self.table, hash, copies });
-        self.len -= removed;
-        self.distinct -= u64::from(last);
-        removed
+        let before = dispatch(ChangeCount::new(&mut self.table, hash, Change::Remove(copies)))
+            .unwrap_or_else(|Full| unreachable!("fewer copies never take more slots"));
+        self.len -= copies.min(before);
+        self.distinct -= u64::from(before > 0 && copies >= before);
+        copies.min(before)
     }
 
     /// A copy, or an error if there is no memory for it.
@@ -440,51 +451,54 @@ impl<B: AsRef<[u8]>> Kernel for Count<'_, B> {
     }
 }
 
-struct Insert<'a> {
+struct InsertAtGlance<'a> {
     table: &'a mut Table,
     hash: u64,
-    copies: u64,
+}
+
+impl Kernel for InsertAtGlance<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let (quotient, remainder) = split(self.table, self.hash);
+        counted::insert_at_glance(cpu, self.table, quotient, remainder)
+    }
+}
+
+struct RemoveAtGlance<'a> {
+    table: &'a mut Table,
+    hash: u64,
+}
+
+impl Kernel for RemoveAtGlance<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let (quotient, remainder) = split(self.table, self.hash);
+        counted::remove_at_glance(cpu, self.table, quotient, remainder)
+    }
+}
+
+struct ChangeCount<'a> {
+    table: &'a mut Table,
+    hash: u64,
+    change: Change,
     limit: u64,
 }
 
-impl<'a> Insert<'a> {
-    fn new(table: &'a mut Table, hash: u64, copies: u64) -> Self {
-        Self { limit: slot_limit(table.shape()), table, hash, copies }
+impl<'a> ChangeCount<'a> {
+    fn new(table: &'a mut Table, hash: u64, change: Change) -> Self {
+        Self { limit: slot_limit(table.shape()), table, hash, change }
     }
 }
 
-impl Kernel for Insert<'_> {
-    /// Whether the fingerprint is new.
-    type Output = Result<bool, Full>;
+impl Kernel for ChangeCount<'_> {
+    /// How many copies there were before.
+    type Output = Result<u64, Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, hash, copies, limit } = self;
+        let Self { table, hash, change, limit } = self;
         let (quotient, remainder) = split(table, hash);
-        let mut bytes = table.borrowed_mut();
-        let new = counted::insert(cpu, &mut bytes, quotient, remainder, copies, limit);
-        let used = bytes.used();
-        table.keep(used);
-        new
-    }
-}
-
-struct Remove<'a> {
-    table: &'a mut Table,
-    hash: u64,
-    copies: u64,
-}
-
-impl Kernel for Remove<'_> {
-    /// How many copies were removed, and whether none is left of some that were there.
-    type Output = (u64, bool);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, hash, copies } = self;
-        let (quotient, remainder) = split(table, hash);
-        let mut bytes = table.borrowed_mut();
-        let count = counted::remove(cpu, &mut bytes, quotient, remainder, copies);
-        let used = bytes.used();
-        table.keep(used);
-        (copies.min(count), count > 0 && copies >= count)
+        counted::change(cpu, table, quotient, remainder, change, limit)
     }
 }
