@@ -66,8 +66,9 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
         let quotient = self.block * BLOCK_SLOTS + u64::from(self.occupied.trailing_zeros());
         self.occupied &= self.occupied - 1;
         let start = self.free.max(quotient);
-        // On bytes that are not a valid table a run end may be missing: then this is the end.
-        let end = self.table.run_end(start)?;
+        // On bytes that are not a valid table a run end may be missing, or lie behind the end of the
+        // table: then this is the last run.
+        let end = self.table.run_end(start).filter(|&end| start < end)?;
         self.free = end;
         Some((quotient, Run { start, end }))
     }

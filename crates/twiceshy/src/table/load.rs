@@ -1,25 +1,45 @@
 //! Filling a table from the front: bulk loading, merging and resizing are one sequential pass.
 //!
 //! Entries come in the order of their quotients and are written one behind the other; nothing is
-//! shifted, and every block is touched once.
+//! shifted. The words that are being written (the occupied bits of the block of the quotient, the run ends
+//! of the block of the slot, and the slots themselves) are kept aside until they are complete, so that
+//! every word of the table is stored once and never read.
 
 use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Kind, OCCUPIED_AT, RUNEND_AT, Shape, Slot, Table, split};
+use crate::bits::packed;
 use crate::mem::OutOfMemory;
 
 /// A table that is being filled.
 pub(crate) struct Loader {
     table: Table,
+    /// The quotient of the run that is being written, once there is one.
+    quotient: Option<u64>,
+    /// The block of that quotient, and its occupied bits. The offsets up to it are known.
+    home_block: u64,
+    occupied: u64,
     /// The first slot behind what was written.
     free: u64,
-    /// The quotient of the run that is being written and the head of its last entry.
-    open: Option<(u64, u64)>,
-    /// The last block whose offset is known.
-    block: u64,
+    /// The head of the last entry.
+    head: u64,
+    /// A block and its run ends so far: that of the last run end.
+    ends_block: u64,
+    ends: u64,
+    slots: SlotWriter,
 }
 
 impl Loader {
     pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
-        Ok(Self { table: Table::new(shape)?, free: 0, open: None, block: 0 })
+        Ok(Self {
+            slots: SlotWriter { at: shape.slot_bit(0) / 8, word: 0, bits: 0 },
+            table: Table::new(shape)?,
+            quotient: None,
+            home_block: 0,
+            occupied: 0,
+            free: 0,
+            head: 0,
+            ends_block: 0,
+            ends: 0,
+        })
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -28,55 +48,150 @@ impl Loader {
 
     /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
     /// order is the caller's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, quotient: u64, slots: &[Slot]) -> Result<(), Full> {
-        let continues = self.open.is_some_and(|(open, _)| open == quotient);
+        self.open_run(quotient, slots.len() as u64)?;
+        for slot in slots {
+            match slot.kind {
+                Kind::Head => self.head = self.free,
+                kind => {
+                    self.table.set_bit(self.free, EXTENSION_AT, true);
+                    if kind == Kind::Payload {
+                        self.mark_end(self.free);
+                    }
+                }
+            }
+            self.write(slot.value);
+        }
+        Ok(())
+    }
+
+    /// [`push`](Loader::push) for an entry of one slot.
+    #[inline(always)]
+    pub(crate) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), Full> {
+        self.open_run(quotient, 1)?;
+        self.head = self.free;
+        self.write(value);
+        Ok(())
+    }
+
+    /// Goes to where an entry of `quotient` with this many slots belongs.
+    #[inline(always)]
+    fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), Full> {
+        let continues = self.quotient == Some(quotient);
         let start = if continues { self.free } else { self.free.max(quotient) };
-        if start + slots.len() as u64 > self.table.shape.total_slots() {
+        if start + slots > self.table.shape.total_slots() {
             return Err(Full);
         }
         if !continues {
-            debug_assert!(self.open.is_none_or(|(open, _)| open < quotient), "quotients out of order");
+            debug_assert!(self.quotient.is_none_or(|open| open < quotient), "quotients out of order");
             self.close_run();
-            self.set_offsets(split(quotient).0);
-            self.free = start;
-            self.table.set_bit(quotient, OCCUPIED_AT, true);
-        }
-        for slot in slots {
-            match slot.kind {
-                Kind::Head => self.open = Some((quotient, self.free)),
-                kind => {
-                    self.table.set_bit(self.free, EXTENSION_AT, true);
-                    self.table.set_bit(self.free, RUNEND_AT, kind == Kind::Payload);
-                }
+            let (block, i) = split(quotient);
+            if block != self.home_block {
+                self.go_home(block);
             }
-            self.table.set_slot(self.free, slot.value);
-            self.free += 1;
+            if start != self.free {
+                self.slots.go_to(&mut self.table, start);
+                self.free = start;
+            }
+            self.occupied |= 1 << i;
+            self.quotient = Some(quotient);
         }
-        self.table.used += slots.len() as u64;
         Ok(())
+    }
+
+    #[inline(always)]
+    fn write(&mut self, value: u64) {
+        self.slots.write(&mut self.table, value);
+        self.free += 1;
+        self.table.used += 1;
+        if self.free.is_multiple_of(BLOCK_SLOTS) {
+            self.slots.go_to(&mut self.table, self.free);
+        }
+    }
+
+    /// The last head was the last of its run.
+    #[inline(always)]
+    fn close_run(&mut self) {
+        if self.quotient.is_some() {
+            self.mark_end(self.head);
+        }
+    }
+
+    #[inline(always)]
+    fn mark_end(&mut self, slot: u64) {
+        let (block, i) = split(slot);
+        if block != self.ends_block {
+            self.store_ends();
+            self.ends_block = block;
+            // A run's last head may lie in an earlier block than payload that was marked before.
+            self.ends = self.table.word(block, RUNEND_AT);
+        }
+        self.ends |= 1 << i;
+    }
+
+    fn store_ends(&mut self) {
+        self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
+    }
+
+    /// Goes to a later block of quotients. All runs of earlier ones are written, so its offset and those
+    /// before it are known.
+    fn go_home(&mut self, block: u64) {
+        self.table.set_word(self.home_block, OCCUPIED_AT, self.occupied);
+        self.occupied = 0;
+        for block in self.home_block + 1..=block {
+            self.table.set_offset(block, self.free.saturating_sub(block * BLOCK_SLOTS));
+        }
+        self.home_block = block;
     }
 
     pub(crate) fn finish(mut self) -> Table {
         self.close_run();
-        self.set_offsets(self.table.shape.blocks() - 1);
+        self.store_ends();
+        self.slots.store(&mut self.table);
+        self.go_home(self.table.shape.blocks() - 1);
         self.table
     }
+}
 
-    #[inline]
-    fn close_run(&mut self) {
-        if let Some((_, head)) = self.open {
-            self.table.set_bit(head, RUNEND_AT, true);
+/// Writes slots one behind the other, a word at a time.
+struct SlotWriter {
+    /// The byte of the present word.
+    at: usize,
+    /// The present word and how many of its bits are behind us.
+    word: u64,
+    bits: u32,
+}
+
+impl SlotWriter {
+    #[inline(always)]
+    fn write(&mut self, table: &mut Table, value: u64) {
+        let width = table.shape.slot_bits();
+        self.word |= value << self.bits;
+        let bits = self.bits + width;
+        if bits >= 64 {
+            self.store(table);
+            self.at += 8;
+            // Shifting by 64 in two steps, for a value that ended with the word.
+            self.word = value >> (63 - self.bits) >> 1;
         }
+        self.bits = bits % 64;
     }
 
-    /// All runs of earlier blocks are written: the offsets up to `block` are known.
-    #[inline]
-    fn set_offsets(&mut self, block: u64) {
-        while self.block < block {
-            self.block += 1;
-            let taken = self.free.saturating_sub(self.block * BLOCK_SLOTS);
-            self.table.set_offset(self.block, taken);
+    /// Goes on at `slot`, which nothing was written to. The end of the table is such a slot too.
+    fn go_to(&mut self, table: &mut Table, slot: u64) {
+        self.store(table);
+        let bit = table.shape.slot_bit(slot) - table.shape.slot_bit(slot - slot % BLOCK_SLOTS);
+        self.at = table.shape.slot_bit(slot - slot % BLOCK_SLOTS) / 8 + bit / 64 * 8;
+        self.bits = bit as u32 % 64;
+        // The word may hold slots from before a gap.
+        self.word = if self.at + 8 <= table.bytes().len() { packed::load(table.bytes(), self.at) } else { 0 };
+    }
+
+    fn store(&mut self, table: &mut Table) {
+        // Behind a full word, or at the very end, there is nothing to store.
+        if self.bits > 0 || self.word != 0 {
+            packed::store(table.bytes_mut(), self.at, self.word);
         }
     }
 }

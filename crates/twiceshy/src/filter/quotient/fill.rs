@@ -6,6 +6,7 @@
 
 use super::iter::{FingerprintCount, Fingerprints};
 use super::{is_clustered, slot_limit};
+use crate::bits::word::low_mask;
 use crate::codec::counted;
 use crate::mem::OutOfMemory;
 use crate::table::{Full, Loader, Shape, Table};
@@ -16,7 +17,9 @@ pub(super) struct Filler {
     /// The entry that may still get more copies.
     last: Option<FingerprintCount>,
     max_quotient_bits: u32,
+    /// Slots in use, and how many may be.
     used: u64,
+    limit: u64,
     filled: Filled,
 }
 
@@ -47,8 +50,8 @@ impl Filler {
     /// Starts with `shape` and grows to `max_quotient_bits` at most, as long as there are remainder
     /// bits to move.
     pub(super) fn new(shape: Shape, max_quotient_bits: u32) -> Result<Self, OutOfMemory> {
-        let loader = Loader::new(shape)?;
-        Ok(Self { loader, last: None, max_quotient_bits, used: 0, filled: Filled::default() })
+        let (loader, limit) = (Loader::new(shape)?, slot_limit(&shape));
+        Ok(Self { loader, last: None, max_quotient_bits, used: 0, limit, filled: Filled::default() })
     }
 
     /// Copies so far.
@@ -89,13 +92,21 @@ impl Filler {
     #[inline]
     fn try_write(&mut self, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
         let slot_bits = self.shape().slot_bits();
-        let remainder = fingerprint & crate::bits::word::low_mask(slot_bits);
-        let encoded = counted::encode(remainder, count, slot_bits);
-        let used = self.used + encoded.as_ref().len() as u64;
-        if used > slot_limit(self.shape()) {
+        let (quotient, remainder) = (fingerprint >> slot_bits, fingerprint & low_mask(slot_bits));
+        if self.used >= self.limit {
             return Err(Full);
         }
-        self.loader.push(fingerprint >> slot_bits, encoded.as_ref())?;
+        if count == 1 {
+            self.loader.push_head(quotient, remainder)?;
+            self.used += 1;
+            return Ok(());
+        }
+        let encoded = counted::encode(remainder, count, slot_bits);
+        let used = self.used + encoded.as_ref().len() as u64;
+        if used > self.limit {
+            return Err(Full);
+        }
+        self.loader.push(quotient, encoded.as_ref())?;
         self.used = used;
         Ok(())
     }
@@ -103,14 +114,15 @@ impl Filler {
     /// Moves all entries to a larger table.
     #[cold]
     fn grow(&mut self) -> Result<(), FillError> {
-        let larger = self.next_shape()?;
+        let mut larger = self.next_shape()?;
         let old = std::mem::replace(&mut self.loader, Loader::new(larger)?).finish();
         loop {
-            self.used = 0;
+            (self.used, self.limit) = (0, slot_limit(&larger));
             if Fingerprints::new(&old).all(|entry| self.try_write(entry).is_ok()) {
                 return Ok(());
             }
-            self.loader = Loader::new(self.next_shape()?)?;
+            larger = self.next_shape()?;
+            self.loader = Loader::new(larger)?;
         }
     }
 

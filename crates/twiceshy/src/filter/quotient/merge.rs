@@ -1,11 +1,7 @@
 //! Merging: all filters are read in order at once, and the union is written in order.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use super::fill::{FillError, Filled, Filler};
-use super::iter::{FingerprintCount, Fingerprints};
+use super::iter::FingerprintCount;
 use super::{QuotientFilter, slot_limit};
 use crate::error::MergeError;
 use crate::table::{Shape, Table};
@@ -125,15 +121,15 @@ impl<'a> Sources<'a> {
     }
 
     /// Writes the union.
-    fn fill(&self, shape: Shape, max_quotient_bits: u32) -> Result<(Table, Filled), MergeError> {
-        let fill = || {
-            let mut filler = Filler::new(shape, max_quotient_bits)?;
-            for entry in Union::new(&self.filters, self.bits) {
-                filler.push(entry.fingerprint, entry.count)?;
-            }
-            filler.finish()
+    fn fill(&'a self, shape: Shape, max_quotient_bits: u32) -> Result<(Table, Filled), MergeError> {
+        let cut = |filter: &'a QuotientFilter<&'a [u8]>| cut(filter, self.bits);
+        let filler = Filler::new(shape, max_quotient_bits)?;
+        // Two filters are the usual case and worth a loop of their own.
+        let filled = match self.filters.as_slice() {
+            [one, other] => fill_from(filler, Union::new(cut(one), cut(other))),
+            all => fill_from(filler, union_of(all.iter().map(cut).collect())),
         };
-        fill().map_err(|error| match error {
+        filled.map_err(|error| match error {
             FillError::Full(shape) => MergeError::Full { slots: shape.quotients() },
             FillError::Unsorted => MergeError::Invalid,
             FillError::TooManyCopies => MergeError::TooManyCopies,
@@ -142,46 +138,77 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The entries of several filters in ascending order, cut to the same number of bits. Equal
-/// fingerprints of different filters follow each other.
-struct Union<'a> {
-    streams: Vec<Truncated<'a>>,
-    /// The next entry of each stream that has one, smallest first.
-    heads: BinaryHeap<Reverse<(FingerprintCount, usize)>>,
+fn fill_from(
+    mut filler: Filler,
+    entries: impl Iterator<Item = FingerprintCount>,
+) -> Result<(Table, Filled), FillError> {
+    for entry in entries {
+        filler.push(entry.fingerprint, entry.count)?;
+    }
+    filler.finish()
 }
 
-/// The entries of one filter and how many bits to cut off.
-struct Truncated<'a>(Fingerprints<'a, &'a [u8]>, u32);
+/// The entries of a filter, with fingerprints cut to so many bits.
+fn cut<'a>(
+    filter: &'a QuotientFilter<&'a [u8]>,
+    bits: u32,
+) -> impl Iterator<Item = FingerprintCount> + use<'a> {
+    let surplus = filter.fingerprint_bits() - bits;
+    filter.iter().map(move |FingerprintCount { fingerprint, count }| FingerprintCount {
+        fingerprint: fingerprint >> surplus,
+        count,
+    })
+}
 
-impl Iterator for Truncated<'_> {
-    type Item = FingerprintCount;
-    #[inline]
-    fn next(&mut self) -> Option<FingerprintCount> {
-        let FingerprintCount { fingerprint, count } = self.0.next()?;
-        Some(FingerprintCount { fingerprint: fingerprint >> self.1, count })
+/// Two ascending streams as one. Equal entries follow each other.
+struct Union<A: Iterator, B: Iterator> {
+    one: A,
+    other: B,
+    /// The next entry of each.
+    heads: (Option<A::Item>, Option<B::Item>),
+}
+
+impl<A, B> Union<A, B>
+where
+    A: Iterator<Item = FingerprintCount>,
+    B: Iterator<Item = FingerprintCount>,
+{
+    fn new(mut one: A, mut other: B) -> Self {
+        let heads = (one.next(), other.next());
+        Self { one, other, heads }
     }
 }
 
-impl<'a> Union<'a> {
-    fn new(filters: &'a [QuotientFilter<&'a [u8]>], bits: u32) -> Self {
-        let mut streams: Vec<_> =
-            filters.iter().map(|filter| Truncated(filter.iter(), filter.fingerprint_bits() - bits)).collect();
-        let first = |(i, stream): (usize, &mut Truncated<'a>)| stream.next().map(|entry| Reverse((entry, i)));
-        let heads = streams.iter_mut().enumerate().filter_map(first).collect();
-        Self { streams, heads }
-    }
-}
-
-impl Iterator for Union<'_> {
+impl<A, B> Iterator for Union<A, B>
+where
+    A: Iterator<Item = FingerprintCount>,
+    B: Iterator<Item = FingerprintCount>,
+{
     type Item = FingerprintCount;
     #[inline]
     fn next(&mut self) -> Option<FingerprintCount> {
-        let mut top = self.heads.peek_mut()?;
-        let Reverse((entry, i)) = *top;
-        match self.streams[i].next() {
-            Some(next) => *top = Reverse((next, i)),
-            None => drop(PeekMut::pop(top)),
+        let first = match &self.heads {
+            (Some(one), Some(other)) => one.fingerprint <= other.fingerprint,
+            (one, _) => one.is_some(),
+        };
+        if first {
+            std::mem::replace(&mut self.heads.0, self.one.next())
+        } else {
+            std::mem::replace(&mut self.heads.1, self.other.next())
         }
-        Some(entry)
+    }
+}
+
+type Stream<'a> = Box<dyn Iterator<Item = FingerprintCount> + 'a>;
+
+/// Many ascending streams as one: a balanced tree of [`Union`]s.
+fn union_of<'a>(mut streams: Vec<impl Iterator<Item = FingerprintCount> + 'a>) -> Stream<'a> {
+    match streams.len() {
+        0 => Box::new(std::iter::empty()),
+        1 => Box::new(streams.remove(0)),
+        len => {
+            let right = streams.split_off(len / 2);
+            Box::new(Union::new(union_of(streams), union_of(right)))
+        }
     }
 }
