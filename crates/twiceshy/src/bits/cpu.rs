@@ -13,7 +13,7 @@ use super::select;
 
 /// What a kernel may ask of the CPU beyond plain arithmetic.
 pub(crate) trait Cpu: Copy {
-    /// Position of the set bit of `word` with `k` set bits below it, or 64.
+    /// Position of the set bit of `word` with `k` (at most 63) set bits below it, or 64.
     fn select(self, word: u64, k: u32) -> u32;
     /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. If only the first of the two exists,
     /// both answers are its position; if none does, the first answer is 64.

@@ -8,7 +8,7 @@
 //! [`PADDING`] bytes past the last field, and for the range shifts 8 bytes before the first one. In a
 //! table the block header lies before the slots and the padding after the last block.
 
-use super::word::{low_mask, range_mask};
+use super::word::{high_mask, low_mask};
 
 /// Bytes that must follow the last field of a slice.
 pub(crate) const PADDING: usize = 16;
@@ -68,16 +68,22 @@ pub(crate) fn shift_up(bytes: &mut [u8], from: usize, to: usize, by: usize) {
     let (first_bit, end_bit) = (from + by, to + by);
     let first = first_bit / 8;
     let mut at = first + (end_bit - 1 - first * 8) / 64 * 8;
-    loop {
+    let mut mask = low_mask((end_bit - at * 8) as u32);
+    while at > first {
         let moved = load_at_bit(bytes, at * 8 - by);
-        let mask = inside(at * 8, first_bit, end_bit);
-        let old = load(bytes, at);
-        store(bytes, at, old & !mask | moved & mask);
-        if at == first {
-            return;
-        }
+        blend(bytes, at, mask, moved);
+        mask = u64::MAX;
         at -= 8;
     }
+    let moved = load_at_bit(bytes, first * 8 - by);
+    blend(bytes, first, mask & high_mask((first_bit % 8) as u32), moved);
+}
+
+/// Replaces the bits of `mask` in the word that starts at byte `at`.
+#[inline(always)]
+fn blend(bytes: &mut [u8], at: usize, mask: u64, bits: u64) {
+    let old = load(bytes, at);
+    store(bytes, at, old & !mask | bits & mask);
 }
 
 /// Moves the bits `from..to` down by `by` (1 to 64) bits. What is left in `to - by..to` is
@@ -89,22 +95,17 @@ pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
         return;
     }
     let (first_bit, end_bit) = (from - by, to - by);
-    let mut at = first_bit / 8;
-    while at * 8 < end_bit {
+    let first = first_bit / 8;
+    let last = first + (end_bit - 1 - first * 8) / 64 * 8;
+    let (mut at, mut mask) = (first, high_mask((first_bit % 8) as u32));
+    while at < last {
         let moved = load_at_bit(bytes, at * 8 + by);
-        let mask = inside(at * 8, first_bit, end_bit);
-        let old = load(bytes, at);
-        store(bytes, at, old & !mask | moved & mask);
+        blend(bytes, at, mask, moved);
+        mask = u64::MAX;
         at += 8;
     }
-}
-
-/// Which bits of the word that starts at bit `start` lie in `from..to`.
-#[inline(always)]
-fn inside(start: usize, from: usize, to: usize) -> u64 {
-    let low = from.saturating_sub(start).min(64) as u32;
-    let high = (to - start).min(64) as u32;
-    range_mask(low, high)
+    let moved = load_at_bit(bytes, last * 8 + by);
+    blend(bytes, last, mask & low_mask((end_bit - last * 8) as u32), moved);
 }
 
 #[cfg(test)]

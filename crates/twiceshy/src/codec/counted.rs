@@ -174,7 +174,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
 ) -> bool {
     match table.glance(cpu, quotient) {
         // In the few slots of a glance there are no digits.
-        Some(glance) => glance.contains(remainder),
+        Some(glance) => table.has_at_glance(&glance, remainder),
         None => cpu.outlined(LookCloser { table, quotient, remainder }),
     }
 }
@@ -205,8 +205,9 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     match table.glance(cpu, quotient) {
-        Some(glance) if !glance.contains(remainder) => {
-            table.insert_at_glance(cpu, &glance, glance.rank(remainder), remainder)
+        Some(glance) if !table.has_at_glance(&glance, remainder) => {
+            let rank = table.rank_at_glance(&glance, remainder);
+            table.insert_at_glance(cpu, &glance, rank, remainder)
         }
         _ => false,
     }
@@ -216,8 +217,9 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     match table.glance(cpu, quotient) {
-        Some(glance) if glance.count(remainder) == 1 => {
-            table.remove_at_glance(cpu, &glance, glance.rank(remainder))
+        Some(glance) if table.count_at_glance(&glance, remainder) == 1 => {
+            let rank = table.rank_at_glance(&glance, remainder);
+            table.remove_at_glance(cpu, &glance, rank)
         }
         _ => false,
     }
@@ -251,6 +253,10 @@ pub(crate) fn change<C: Cpu>(
         Change::Add(copies) => old_count + copies,
         Change::Remove(copies) => old_count.saturating_sub(copies),
     };
+    if (old_count, new_count) == (0, 1) && table.used() < limit {
+        table.insert_head(cpu, quotient, run, at, remainder)?;
+        return Ok(0);
+    }
     let encoded = encode(remainder, new_count, table.shape().slot_bits());
     let new_slots = encoded.as_ref().len() as u64;
     if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {

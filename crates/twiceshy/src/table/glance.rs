@@ -59,7 +59,6 @@ pub(crate) struct Glance {
     len: u32,
     /// The slots from the start of the run on, side by side.
     slots: u64,
-    lanes: Lanes,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
@@ -68,7 +67,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     #[inline(always)]
     pub(crate) fn glance<C: Cpu>(&self, cpu: C, quotient: u64) -> Option<Glance> {
         debug_assert!(!self.shape.has_extensions());
-        let (lanes, width) = (self.lanes, self.shape.slot_bits());
+        let (lanes, width) = (&self.lanes, self.shape.slot_bits());
         let (block, home) = split(quotient);
         let bytes = &self.bytes()[self.shape.block_at(block)..];
         // The slots are usually in another cache line than the words before them: ask for both at once.
@@ -93,52 +92,49 @@ impl<B: AsRef<[u8]>> Table<B> {
             return None;
         }
         let len = select_unpredictable(has_run, len, 0);
-        Some(Glance { block, occupied, ends, offset, home, start, len, slots, lanes })
+        Some(Glance { block, occupied, ends, offset, home, start, len, slots })
     }
 }
 
-impl Glance {
+/// What the slots of a run hold.
+impl<B: AsRef<[u8]>> Table<B> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
-    fn lanes_of_run(&self) -> u64 {
-        self.lanes.highs[self.len as usize % (MOST_LANES + 1)]
+    fn lanes_of(&self, glance: &Glance) -> u64 {
+        self.lanes.highs[glance.len as usize % (MOST_LANES + 1)]
     }
 
     /// Whether a slot of the run has this value.
     #[inline(always)]
-    pub(crate) fn contains(&self, value: u64) -> bool {
-        let differ = self.slots ^ value.wrapping_mul(self.lanes.ones);
-        differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of_run() != 0
+    pub(crate) fn has_at_glance(&self, glance: &Glance, value: u64) -> bool {
+        let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
+        differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance) != 0
     }
 
     /// How many slots of the run have this value.
     #[inline(always)]
-    pub(crate) fn count(&self, value: u64) -> u32 {
+    pub(crate) fn count_at_glance(&self, glance: &Glance, value: u64) -> u32 {
         // With its top bit set, a lane lends nothing to the next one, so all lanes are right: the bit is
         // left alone if the lower bits differ.
         let highs = self.lanes.highs[MOST_LANES];
-        let differ = self.slots ^ value.wrapping_mul(self.lanes.ones);
+        let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
         let differs = (differ | highs).wrapping_sub(self.lanes.ones) | differ;
-        (!differs & self.lanes_of_run()).count_ones()
+        (!differs & self.lanes_of(glance)).count_ones()
     }
 
     /// How many slots of the run have a smaller value.
     #[inline(always)]
-    pub(crate) fn rank(&self, value: u64) -> u32 {
+    pub(crate) fn rank_at_glance(&self, glance: &Glance, value: u64) -> u32 {
         let (highs, others) = (self.lanes.highs[MOST_LANES], value.wrapping_mul(self.lanes.ones));
         // With its top bit set, a lane lends nothing to the next one: the top bit that is left tells
         // whether the lower bits were at least as large. The top bits themselves are compared apart.
-        let not_less = (self.slots | highs).wrapping_sub(others & !highs);
-        let less = (!self.slots & others) | (!(self.slots ^ others) & !not_less);
-        (less & self.lanes_of_run()).count_ones()
+        let not_less = (glance.slots | highs).wrapping_sub(others & !highs);
+        let less = (!glance.slots & others) | (!(glance.slots ^ others) & !not_less);
+        (less & self.lanes_of(glance)).count_ones()
     }
+}
 
-    /// Where the run would begin is known only if nothing of it depends on other blocks.
-    #[inline(always)]
-    fn is_placed(&self) -> bool {
-        self.start < BLOCK_SLOTS as u32 && self.offset < self.lanes.offset_limit
-    }
-
+impl Glance {
     /// The first slot of the block at or behind `from` before which all runs of the quotients up to the
     /// slot (or, if not `inclusive`, below it) have ended. See `first_without_debt` of the table, which does
     /// this across blocks.
@@ -172,9 +168,10 @@ impl Table {
         rank: u32,
         value: u64,
     ) -> bool {
-        let Glance { block, occupied, ends, home, start, len, .. } = *glance;
+        let Glance { block, occupied, ends, offset, home, start, len, .. } = *glance;
         let (at, end) = (start + rank, start + len);
-        if !glance.is_placed() {
+        // Where a run that is not there yet would begin is known only if no other block matters.
+        if start >= BLOCK_SLOTS as u32 || offset >= self.lanes.offset_limit {
             return false;
         }
         let Some(free) = glance.first_without_debt(cpu, end, true) else { return false };

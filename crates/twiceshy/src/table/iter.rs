@@ -68,7 +68,10 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
         let start = self.free.max(quotient);
         // On bytes that are not a valid table a run end may be missing, or lie behind the end of the
         // table: then this is the last run.
-        let end = self.table.run_end(start).filter(|&end| start < end)?;
+        let Some(end) = self.table.run_end(start).filter(|&end| start < end) else {
+            (self.block, self.occupied) = (self.table.shape.blocks(), 0);
+            return None;
+        };
         self.free = end;
         Some((quotient, Run { start, end }))
     }
