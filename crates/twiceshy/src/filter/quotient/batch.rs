@@ -6,9 +6,11 @@ use crate::error::InsertError;
 use crate::key::Key;
 use crate::table::Table;
 
-/// Keys that are hashed and prefetched together. More than the misses a core can have in flight, and
-/// few enough that their lines stay in the first-level cache.
-const CHUNK: usize = 32;
+/// How many keys ahead memory is asked for: about as many cache misses as a core can have in flight.
+const AHEAD: usize = 16;
+
+/// Keys that are hashed together, many times [`AHEAD`] and few enough for the stack.
+const CHUNK: usize = 256;
 
 impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// [`contains`](Self::contains) for every key, in order.
@@ -31,7 +33,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
             let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
-            dispatch(ContainsChunk { table: &self.table, hashes, found });
+            dispatch(ContainsAll { table: &self.table, hashes, found });
         }
     }
 
@@ -42,9 +44,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
         assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
-        for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            dispatch(ContainsChunk { table: &self.table, hashes, found });
-        }
+        dispatch(ContainsAll { table: &self.table, hashes, found });
     }
 }
 
@@ -68,10 +68,8 @@ impl QuotientFilter {
         let mut buffer = [0; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let hashes = hash_all(&mut buffer, chunk, &hash);
-            for &hash in &*hashes {
-                self.table.prefetch(split(&self.table, hash).0);
-            }
-            for &mut one in hashes {
+            for (i, &one) in hashes.iter().enumerate() {
+                ask_ahead(&self.table, hashes, i);
                 match self.insert_hash(one) {
                     Ok(first) => new += u64::from(first),
                     Err(error) => {
@@ -101,7 +99,7 @@ impl QuotientFilter {
 
 /// Hashes up to a chunk of keys into `buffer`.
 #[inline(always)]
-fn hash_all<'a, T>(buffer: &'a mut [u64; CHUNK], keys: &[T], hash: impl Fn(&T) -> u64) -> &'a mut [u64] {
+fn hash_all<'a, T>(buffer: &'a mut [u64; CHUNK], keys: &[T], hash: impl Fn(&T) -> u64) -> &'a [u64] {
     let hashes = &mut buffer[..keys.len()];
     for (slot, key) in hashes.iter_mut().zip(keys) {
         *slot = hash(key);
@@ -109,22 +107,33 @@ fn hash_all<'a, T>(buffer: &'a mut [u64; CHUNK], keys: &[T], hash: impl Fn(&T) -
     hashes
 }
 
-struct ContainsChunk<'a, B> {
+struct ContainsAll<'a, B> {
     table: &'a Table<B>,
     hashes: &'a [u64],
     found: &'a mut [bool],
 }
 
-impl<B: AsRef<[u8]>> Kernel for ContainsChunk<'_, B> {
+impl<B: AsRef<[u8]>> Kernel for ContainsAll<'_, B> {
     type Output = ();
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
         let Self { table, hashes, found } = self;
-        for &hash in hashes {
-            table.prefetch(split(table, hash).0);
-        }
-        for (&hash, found) in hashes.iter().zip(found) {
+        for (i, (&hash, found)) in hashes.iter().zip(found).enumerate() {
+            ask_ahead(table, hashes, i);
             *found = Contains { table, hash }.run(cpu);
         }
+    }
+}
+
+/// Asks for the memory of the hash that comes [`AHEAD`] of hash `i`; for the first one, of all up to it.
+#[inline(always)]
+fn ask_ahead<B: AsRef<[u8]>>(table: &Table<B>, hashes: &[u64], i: usize) {
+    if i == 0 {
+        for &hash in hashes.iter().take(AHEAD) {
+            table.prefetch(split(table, hash).0);
+        }
+    }
+    if let Some(&hash) = hashes.get(i + AHEAD) {
+        table.prefetch(split(table, hash).0);
     }
 }

@@ -1,0 +1,93 @@
+//! The program as a whole: a quick run, and what it says to a wrong name.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn versus(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_twiceshy-versus");
+    Command::new(program).args(arguments).output().expect("the program starts")
+}
+
+const FILTER: &str = "twiceshy-quotient-fast";
+
+/// Operations that are speeds, for raw hashes.
+const SPEEDS: [&str; 11] = [
+    "insert",
+    "insert_last_tenth",
+    "contains_absent",
+    "contains_present",
+    "contains_batch_absent",
+    "contains_batch_present",
+    "remove",
+    "bulk_load",
+    "build_unsorted",
+    "merge",
+    "contains_absent_two_threads",
+];
+
+#[test]
+fn a_quick_run_yields_json_with_every_operation() {
+    let plot = std::env::temp_dir().join(format!("twiceshy-versus-{}.svg", std::process::id()));
+    let path = plot.to_str().expect("a plain path");
+    let output = versus(&["--quick", "--json", "--filter", FILTER, "--plot", path]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    let find = |hash: &str, op: &str| {
+        rows.iter()
+            .find(|row| row["op"] == op && row["hash"] == hash)
+            .unwrap_or_else(|| panic!("no row for {op} with the hash {hash}"))
+    };
+    for op in SPEEDS {
+        let row = find("raw", op);
+        assert_eq!(row["filter"], FILTER);
+        assert_eq!(row["slots_log2"], 14);
+        for field in ["mops", "ratio", "ratio_p10", "ratio_p90", "bits_per_item", "error_rate"] {
+            let number = row[field].as_f64();
+            assert!(number.is_some_and(|number| number.is_finite() && number > 0.0), "{op} {field}: {row}");
+        }
+        assert!(row["ratio_p10"].as_f64() <= row["ratio_p90"].as_f64());
+    }
+    for op in SPEEDS.iter().filter(|op| !["bulk_load", "merge"].contains(op)) {
+        assert!(find("own", op)["ratio"].is_f64());
+    }
+    for op in ["hash_only", "hash_only_16_bytes", "p999_insert_ns"] {
+        assert!(find("own", op)["value"].as_f64().is_some_and(f64::is_finite), "{op}");
+    }
+    if cfg!(target_os = "linux") {
+        assert!(find("raw", "grow_peak_bytes")["value"].is_f64());
+    }
+    let rate = find("raw", "contains_absent")["error_rate"].as_f64().unwrap();
+    assert!((0.0012..0.0024).contains(&rate), "9 bits at 90 % load err in 0.18 % of cases, not {rate}");
+
+    let svg = std::fs::read_to_string(&plot).expect("the plot is there");
+    std::fs::remove_file(&plot).expect("the plot can be removed");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    assert!(svg.contains(FILTER) && svg.contains("insert_last_tenth"));
+}
+
+#[test]
+fn peers_have_rows_and_a_table() {
+    let output = versus(&["--quick", "--filter", "all", "--op", "contains_absent", "build_unsorted"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).expect("text");
+    for name in ["qfilter", "fastbloom", "sbbf-rs-safe", "xorf-fuse8", "xorf-fuse16", "cuckoofilter"] {
+        assert!(table.contains(name), "{table}");
+    }
+}
+
+#[test]
+fn an_unknown_filter_is_an_error_that_names_the_known_ones() {
+    let output = versus(&["--filter", "twiceshy-quotent-fast"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).expect("text");
+    assert!(error.contains(FILTER) && error.contains("qfilter") && error.contains("fastbloom"), "{error}");
+}
+
+#[test]
+fn the_list_names_all_filters() {
+    let output = versus(&["--list"]);
+    let list = String::from_utf8(output.stdout).expect("text");
+    assert!(list.contains(FILTER) && list.contains("twiceshy-quotient-keyed") && list.contains("qfilter"));
+}

@@ -1,0 +1,176 @@
+//! Any bytes as a filter. Nothing may panic, loop or allocate much; what is accepted must be a filter that
+//! works.
+//!
+//! The first byte says how far the bytes are led: from "as they are" to "a header that fits, with right
+//! checksums and counts", so that the fuzzer gets past the checks.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use twiceshy::QuotientFilter;
+
+const HEADER: usize = 128;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&mode, rest)) = data.split_first() else { return };
+    match mode % 4 {
+        // As they are, with the first byte: a filter's file is led here by its first letter.
+        0 => examine(data),
+        1 => {
+            let mut bytes = rest.to_vec();
+            seal(&mut bytes);
+            examine(&bytes);
+        }
+        2 => examine(&shaped(rest)),
+        _ => {
+            let mut bytes = shaped(rest);
+            set_counts(&mut bytes);
+            examine(&bytes);
+        }
+    }
+});
+
+fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    bytes[at..at + field.len()].copy_from_slice(field);
+}
+
+/// Magic, version and checksums.
+fn seal(bytes: &mut [u8]) {
+    if bytes.len() < HEADER {
+        return;
+    }
+    put(bytes, 0, b"twiceshy\x01\x00\x01");
+    let sum = crc32fast::hash(&bytes[HEADER..]);
+    put(bytes, 72, &sum.to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..124]);
+    put(bytes, 124, &sum.to_le_bytes());
+}
+
+/// A header with a small shape from the first bytes, the rest as its table.
+fn shaped(data: &[u8]) -> Vec<u8> {
+    let byte = |i: usize| data.get(i).copied().unwrap_or(0);
+    let quotient_bits = 1 + byte(0) % 8;
+    let slot_bits = 1 + byte(1) % (64 - quotient_bits).min(20);
+    let spill = u32::from(byte(2)) % 140;
+    let total = (1u64 << quotient_bits) + u64::from(spill);
+    let table = total.div_ceil(64) * (17 + 8 * u64::from(slot_bits)) + 16;
+    let mut bytes = vec![0; HEADER];
+    put(&mut bytes, 11, &[1 + byte(3) % 2, quotient_bits, slot_bits, 0, 1 + byte(4) % 255]);
+    put(&mut bytes, 16, &spill.to_le_bytes());
+    put(&mut bytes, 20, &[(quotient_bits + byte(5) % 4).min(quotient_bits + slot_bits - 1)]);
+    for (at, i) in [(40, 6), (48, 7), (56, 8)] {
+        put(&mut bytes, at, &u64::from(byte(i)).to_le_bytes());
+    }
+    put(&mut bytes, 64, &table.to_le_bytes());
+    bytes.extend(data.iter().skip(9).take(table as usize));
+    bytes.resize(HEADER + table as usize, 0);
+    // The padding is 0: there is nothing to be learned from other bytes.
+    let end = bytes.len() - 16;
+    bytes[end..].fill(0);
+    seal(&mut bytes);
+    bytes
+}
+
+/// Sets the counters of the header to what is in the table, if it can be read that way.
+fn set_counts(bytes: &mut [u8]) {
+    // The header may claim more than there are slots: begin with none.
+    for at in [40, 48, 56] {
+        put(bytes, at, &0u64.to_le_bytes());
+    }
+    seal(bytes);
+    let Ok(view) = QuotientFilter::view(bytes) else { return };
+    let (mut used, mut len, mut distinct) = (0u64, 0u64, 0u64);
+    for entry in view.iter() {
+        distinct += 1;
+        len = len.saturating_add(entry.count);
+        used += slots_of(entry.count, view.remainder_bits());
+    }
+    for (at, number) in [(40, used), (48, len), (56, distinct)] {
+        put(bytes, at, &number.to_le_bytes());
+    }
+    seal(bytes);
+}
+
+/// Slots that an entry takes, from the format's description.
+fn slots_of(count: u64, slot_bits: u32) -> u64 {
+    match count {
+        0..=2 => count,
+        3.. if slot_bits == 1 => 3 + 2 * u64::from((u128::from(count - 3) + 1).ilog2()) + 1,
+        3.. => 3 + u64::from((count - 3).checked_ilog2().unwrap_or(0) / (slot_bits - 1)) + 1,
+    }
+}
+
+fn examine(bytes: &[u8]) {
+    let read = QuotientFilter::read_from(bytes);
+    let Ok(view) = QuotientFilter::view(bytes) else {
+        assert!(QuotientFilter::from_bytes(bytes).is_err());
+        // Only what follows the filter may be the difference.
+        if let Ok(filter) = read {
+            assert!(filter.to_bytes().len() < bytes.len());
+        }
+        return;
+    };
+    interrogate(&view);
+    let verified = view.verify();
+    assert_eq!(read.is_ok(), verified.is_ok(), "read_from and verify disagree");
+    assert_eq!(QuotientFilter::from_bytes(bytes).is_ok(), verified.is_ok(), "from_bytes and verify disagree");
+    if let Ok(filter) = read {
+        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+        use_it(filter);
+    }
+}
+
+fn hashes() -> impl Iterator<Item = u64> {
+    let even = (0..40u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    even.chain((0..64).map(|i| 1 << i)).chain([0, u64::MAX, u64::MAX << 32])
+}
+
+/// Queries on anything end.
+fn interrogate(view: &QuotientFilter<&[u8]>) {
+    let hashes: Vec<u64> = hashes().collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+        std::hint::black_box(view.count_hash(hash));
+    }
+    let slots = view.size_in_bytes() * 8;
+    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+    std::hint::black_box((view.longest_cluster(), view.expected_error_rate(), format!("{view:?}")));
+    if let Ok(merged) = QuotientFilter::merge([view, view]) {
+        check(&merged);
+    }
+}
+
+fn check(filter: &QuotientFilter) {
+    let bytes = filter.to_bytes();
+    let view = QuotientFilter::view(&bytes).expect("a header that reads back");
+    view.verify().expect("a valid table");
+}
+
+/// A verified filter works like any other.
+fn use_it(mut filter: QuotientFilter) {
+    let stored: Vec<_> = filter.iter().collect();
+    let shift = 64 - filter.fingerprint_bits();
+    assert_eq!(stored.len() as u64, filter.distinct());
+    for entry in &stored {
+        assert_eq!(filter.count_hash(entry.fingerprint << shift), entry.count);
+    }
+    let before = filter.to_bytes();
+    let inserted: Vec<u64> = hashes().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+    check(&filter);
+    assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
+    let grown = filter.to_bytes()[12] != before[12];
+    for &hash in &inserted {
+        assert!(filter.remove_hash(hash));
+    }
+    check(&filter);
+    if !grown {
+        assert_eq!(filter.to_bytes(), before, "inserting and removing leaves a trace");
+    }
+    for entry in &stored {
+        assert_eq!(filter.remove_hash_many(entry.fingerprint << shift, u64::MAX), entry.count);
+    }
+    assert!(filter.is_empty() && filter.used_slots() == 0);
+    check(&filter);
+}
