@@ -240,6 +240,50 @@ fn a_tiny_filter_grows_for_one_large_count() {
 }
 
 #[test]
+fn reserving_makes_the_room_even_if_counts_take_more_slots() {
+    let mut filter = filter(6, 3);
+    filter.insert_hash_many(0, 10_344_644_715_844_964_183).unwrap();
+    filter.reserve(143).unwrap();
+    assert!(filter.capacity() - filter.used_slots() >= 143, "{filter:?}");
+    assert_eq!(filter.count_hash(0), 10_344_644_715_844_964_183);
+}
+
+#[test]
+fn shrinking_finds_the_smallest_size_at_once() {
+    let mut filter = filter(8, 2);
+    filter.insert_hash_many(0, u64::MAX).unwrap();
+    filter.shrink_to_fit().unwrap();
+    let bytes = filter.to_bytes();
+    filter.shrink_to_fit().unwrap();
+    assert_eq!(filter.to_bytes(), bytes);
+    assert_eq!(filter.count_hash(0), u64::MAX);
+}
+
+#[test]
+fn merging_a_damaged_view_makes_no_damaged_filter() {
+    let empty = filter(3, 4);
+    for bit in 0..8 * (empty.size_in_bytes() - 16) {
+        for other in [None, Some(bit + 64)] {
+            let mut bytes = empty.to_bytes();
+            for bit in [Some(bit), other]
+                .into_iter()
+                .flatten()
+                .filter(|bit| bit / 8 + 128 < bytes.len())
+                .collect::<Vec<_>>()
+            {
+                bytes[128 + bit / 8] ^= 1 << (bit % 8);
+            }
+            let mut merged = empty.clone();
+            if merged.merge_from(&QuotientFilter::view(&bytes).unwrap()).is_ok() {
+                QuotientFilter::view(&merged.to_bytes()).unwrap().verify().unwrap();
+            } else {
+                assert_eq!(merged.to_bytes(), empty.to_bytes());
+            }
+        }
+    }
+}
+
+#[test]
 fn a_filter_holds_its_capacity_at_every_size() {
     for quotient_bits in 1..=16 {
         for seed in 0..40 {

@@ -204,6 +204,9 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 /// Inserts a remainder that is not there yet, if that takes no more than a glance; the usual insert.
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
+    if table.insert_at_home(quotient, remainder) {
+        return true;
+    }
     match table.glance(cpu, quotient) {
         Some(glance) if !table.has_at_glance(&glance, remainder) => {
             let rank = table.rank_at_glance(&glance, remainder);

@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ReadError;
 
-/// Why a filter could not be saved. An older file of the same name is as it was.
+/// Why a filter could not be saved. An older file of the same name is as it was, unless the last step
+/// failed, syncing the folder: then the new one is in its place, and complete, but a power cut may still
+/// bring the old one back.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step} {}: {source}", path.display())]
 #[non_exhaustive]
@@ -77,8 +79,9 @@ pub(crate) fn load<T>(
     let size = file.metadata().map_err(open)?.len();
     let mut reader = BufReader::new(file);
     let filter = read(&mut reader)?;
-    match reader.bytes().count() as u64 {
+    let end = reader.stream_position()?;
+    match reader.read(&mut [0])? {
         0 => Ok(filter),
-        behind => Err(ReadError::Length { expected: size.saturating_sub(behind), found: size }),
+        _ => Err(ReadError::Length { expected: end, found: size.max(end + 1) }),
     }
 }

@@ -15,7 +15,7 @@ use std::hint::select_unpredictable;
 use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
-use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through, shift_down_one, shift_up_one};
+use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through};
 use crate::mem;
 
 /// The most slots that are compared at once. Codecs may count on it.
@@ -45,18 +45,23 @@ impl Lanes {
     }
 }
 
+/// The header of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    pub(super) offset: u32,
+    pub(super) occupied: u64,
+    pub(super) ends: u64,
+}
+
 /// A run of at most three slots in the block of its quotient; no slots if the quotient has no run.
 #[derive(Clone, Copy)]
 pub(crate) struct Glance {
-    block: u64,
-    /// The words of the block.
-    occupied: u64,
-    ends: u64,
-    offset: u32,
+    pub(super) block: u64,
+    pub(super) words: Words,
     /// The quotient, and the first slot and the length of its run, in the block.
-    home: u32,
-    start: u32,
-    len: u32,
+    pub(super) home: u32,
+    pub(super) start: u32,
+    pub(super) len: u32,
     /// The slots from the start of the run on, side by side.
     slots: u64,
 }
@@ -72,9 +77,8 @@ impl<B: AsRef<[u8]>> Table<B> {
         let bytes = &self.bytes()[self.shape.block_at(block)..];
         // The slots are usually in another cache line than the words before them: ask for both at once.
         mem::prefetch(bytes, EXTENSION_AT + (home * width) as usize / 8);
-        let header: &[u8; EXTENSION_AT] = bytes.first_chunk().expect("a block has a header");
-        let offset = u32::from(header[OFFSET_AT]);
-        let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
+        let words = Words::load(bytes);
+        let Words { offset, occupied, ends } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = ends.wrapping_shr(offset) << 1 | 1;
         let (after, end) = cpu.select_two(own_ends, rank(occupied, home));
@@ -92,7 +96,55 @@ impl<B: AsRef<[u8]>> Table<B> {
             return None;
         }
         let len = select_unpredictable(has_run, len, 0);
-        Some(Glance { block, occupied, ends, offset, home, start, len, slots })
+        Some(Glance { block, words, home, start, len, slots })
+    }
+
+    /// The header of a block. For tables without extensions.
+    #[inline(always)]
+    pub(super) fn words(&self, block: u64) -> Words {
+        Words::load(&self.bytes()[self.shape.block_at(block)..])
+    }
+
+    /// Whether the place where the run begins, or would begin, follows from the block alone.
+    #[inline(always)]
+    pub(super) fn is_placed(&self, glance: &Glance) -> bool {
+        glance.start < BLOCK_SLOTS as u32 && glance.words.offset < self.lanes.offset_limit
+    }
+}
+
+impl Words {
+    /// The header of the block that starts with `bytes`.
+    #[inline(always)]
+    fn load(bytes: &[u8]) -> Self {
+        let header: &[u8; EXTENSION_AT] = bytes.first_chunk().expect("a block has a header");
+        let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
+        Self { offset: u32::from(header[OFFSET_AT]), occupied, ends }
+    }
+
+    /// The first slot of the block at or behind `from`, which is not before the offset, before which all
+    /// runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
+    /// `first_without_debt` of the table, which does this across blocks.
+    #[inline(always)]
+    pub(super) fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: bool) -> Option<u32> {
+        if from >= BLOCK_SLOTS as u32 {
+            return None;
+        }
+        let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
+        let ends = self.ends & high_mask(self.offset);
+        let runs = ends.count_ones();
+        let mut i = from;
+        loop {
+            let open = ends & high_mask(i);
+            let ended = runs - open.count_ones();
+            let begun = rank_through(occupied, i);
+            if begun <= ended {
+                return Some(i);
+            }
+            i = cpu.select(open, begun - ended - 1) + 1;
+            if i >= BLOCK_SLOTS as u32 {
+                return None;
+            }
+        }
     }
 }
 
@@ -131,81 +183,5 @@ impl<B: AsRef<[u8]>> Table<B> {
         let not_less = (glance.slots | highs).wrapping_sub(others & !highs);
         let less = (!glance.slots & others) | (!(glance.slots ^ others) & !not_less);
         (less & self.lanes_of(glance)).count_ones()
-    }
-}
-
-impl Glance {
-    /// The first slot of the block at or behind `from` before which all runs of the quotients up to the
-    /// slot (or, if not `inclusive`, below it) have ended. See `first_without_debt` of the table, which does
-    /// this across blocks.
-    #[inline(always)]
-    fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: bool) -> Option<u32> {
-        let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
-        let ends = self.ends & high_mask(self.offset);
-        let runs = ends.count_ones();
-        let mut i = from;
-        while i < BLOCK_SLOTS as u32 {
-            let open = ends & high_mask(i);
-            let ended = runs - open.count_ones();
-            let begun = rank_through(occupied, i);
-            if begun <= ended {
-                return Some(i);
-            }
-            i = cpu.select(open, begun - ended - 1) + 1;
-        }
-        None
-    }
-}
-
-/// Edits that stay within one block, which most do: all bits are in registers, and no offset changes.
-impl Table {
-    /// Inserts a head into the run, behind `rank` others; `false` if that takes more than a glance.
-    #[inline(always)]
-    pub(crate) fn insert_at_glance<C: Cpu>(
-        &mut self,
-        cpu: C,
-        glance: &Glance,
-        rank: u32,
-        value: u64,
-    ) -> bool {
-        let Glance { block, occupied, ends, offset, home, start, len, .. } = *glance;
-        let (at, end) = (start + rank, start + len);
-        // Where a run that is not there yet would begin is known only if no other block matters.
-        if start >= BLOCK_SLOTS as u32 || offset >= self.lanes.offset_limit {
-            return false;
-        }
-        let Some(free) = glance.first_without_debt(cpu, end, true) else { return false };
-        if block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots() {
-            return false;
-        }
-        // The new last slot of the run is `end`; the old one, if there was a run, is none any more.
-        let old_last = u64::from(len > 0).wrapping_shl(end.wrapping_sub(1));
-        let new_ends = shift_up_one(ends, at, free) & !old_last | 1 << end;
-        self.set_word(block, OCCUPIED_AT, occupied | 1 << home);
-        self.set_word(block, RUNEND_AT, new_ends);
-        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
-        let bit_of = |slot: u32| first + (slot * width) as usize;
-        packed::shift_up(self.bytes_mut(), bit_of(at), bit_of(free), width as usize);
-        packed::set(self.bytes_mut(), bit_of(at), width, value);
-        self.used += 1;
-        true
-    }
-
-    /// Removes the head behind `rank` others from the run; `false` if that takes more than a glance.
-    #[inline(always)]
-    pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
-        let Glance { block, occupied, ends, home, start, len, .. } = *glance;
-        let (at, end) = (start + rank, start + len);
-        let Some(stop) = glance.first_without_debt(cpu, at + 1, false) else { return false };
-        // The new last slot of the run, if one is left, is the one before the old one.
-        let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
-        self.set_word(block, OCCUPIED_AT, occupied & !(u64::from(len == 1) << home));
-        self.set_word(block, RUNEND_AT, shift_down_one(ends, at + 1, stop) | new_last);
-        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
-        let bit_of = |slot: u32| first + (slot * width) as usize;
-        packed::shift_down(self.bytes_mut(), bit_of(at + 1), bit_of(stop), width as usize);
-        packed::set(self.bytes_mut(), bit_of(stop - 1), width, 0);
-        self.used -= 1;
-        true
     }
 }

@@ -2,15 +2,39 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Run, Table, split};
-use crate::bits::word::low_mask;
+use super::{BLOCK_SLOTS, Run, Table};
+
+/// The set bits of one metadata word per block, as slot numbers.
+struct Bits {
+    block: u64,
+    /// The bits of that block that are still to come.
+    word: u64,
+}
+
+impl Bits {
+    /// The next set bit, given the word of each block.
+    #[inline(always)]
+    fn next(&mut self, blocks: u64, word_of: impl Fn(u64) -> u64) -> Option<u64> {
+        while self.word == 0 {
+            self.block += 1;
+            if self.block >= blocks {
+                return None;
+            }
+            self.word = word_of(self.block);
+        }
+        let slot = self.block * BLOCK_SLOTS + u64::from(self.word.trailing_zeros());
+        self.word &= self.word - 1;
+        Some(slot)
+    }
+}
 
 /// All runs of a table in the order of their quotients. See [`Table::runs`].
+///
+/// The k-th occupied quotient owns the k-th run end, so both are simply read in step.
 pub(crate) struct Runs<'a, B> {
     table: &'a Table<B>,
-    /// The block of the next quotient and those of its occupied bits that are still to come.
-    block: u64,
-    occupied: u64,
+    occupied: Bits,
+    ends: Bits,
     /// The first slot behind the last run.
     free: u64,
 }
@@ -18,7 +42,9 @@ pub(crate) struct Runs<'a, B> {
 impl<B: AsRef<[u8]>> Table<B> {
     /// The quotients that have a run, with their runs.
     pub(crate) fn runs(&self) -> Runs<'_, B> {
-        Runs { table: self, block: 0, occupied: self.occupied(0), free: 0 }
+        let occupied = Bits { block: 0, word: self.occupied(0) };
+        let ends = Bits { block: 0, word: self.run_ends(0) };
+        Runs { table: self, occupied, ends, free: 0 }
     }
 
     /// The clusters: the longest stretches of slots in use.
@@ -32,23 +58,6 @@ impl<B: AsRef<[u8]>> Table<B> {
             Some(cluster)
         })
     }
-
-    /// The end of the run that starts at `start`, `None` if there is no run end.
-    #[inline]
-    fn run_end(&self, start: u64) -> Option<u64> {
-        let (mut block, i) = split(start);
-        let mut mask = !low_mask(i);
-        while block < self.shape.blocks() {
-            let ends = self.run_ends(block) & mask;
-            if ends != 0 {
-                let end = block * BLOCK_SLOTS + u64::from(ends.trailing_zeros());
-                return Some(self.behind_extensions(end + 1).min(self.shape.total_slots()));
-            }
-            block += 1;
-            mask = u64::MAX;
-        }
-        None
-    }
 }
 
 impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
@@ -56,22 +65,16 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.occupied == 0 {
-            self.block += 1;
-            if self.block * BLOCK_SLOTS >= self.table.shape.quotients() {
-                return None;
-            }
-            self.occupied = self.table.occupied(self.block);
-        }
-        let quotient = self.block * BLOCK_SLOTS + u64::from(self.occupied.trailing_zeros());
-        self.occupied &= self.occupied - 1;
+        let (table, blocks) = (self.table, self.table.shape.blocks());
+        let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
         let start = self.free.max(quotient);
-        // On bytes that are not a valid table a run end may be missing, or lie behind the end of the
-        // table: then this is the last run.
-        let Some(end) = self.table.run_end(start).filter(|&end| start < end) else {
-            (self.block, self.occupied) = (self.table.shape.blocks(), 0);
+        let end = self.ends.next(blocks, |block| table.run_ends(block)).unwrap_or(0) + 1;
+        let end = table.behind_extensions(end).min(table.shape.total_slots());
+        if end <= start || quotient >= table.shape.quotients() {
+            // On bytes that are not a valid table bits may be missing or misplaced: stop for good.
+            self.occupied = Bits { block: blocks, word: 0 };
             return None;
-        };
+        }
         self.free = end;
         Some((quotient, Run { start, end }))
     }

@@ -77,6 +77,7 @@ mod glance;
 mod iter;
 mod load;
 mod locate;
+mod quick;
 mod shape;
 #[cfg(test)]
 mod tests;

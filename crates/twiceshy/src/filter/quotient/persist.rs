@@ -81,7 +81,7 @@ impl QuotientFilter {
         reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
         let header = read_header(&bytes)?;
         let (len, sum) = (header.body_bytes(), header.body_sum);
-        let filter = Self::from_parts(header, read_body(reader, len)?)?;
+        let filter = Self::from_parts(header, read_body(reader, Header::BYTES, len)?)?;
         filter.check_body(sum)?;
         Ok(filter)
     }

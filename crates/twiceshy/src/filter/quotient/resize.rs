@@ -21,21 +21,33 @@ impl QuotientFilter {
 
     /// Makes room for `additional` more different keys.
     pub fn reserve(&mut self, additional: u64) -> Result<(), ResizeError> {
-        let needed = self.used_slots().saturating_add(additional);
-        let shape = *self.table.shape();
-        let mut quotient_bits = shape.quotient_bits();
-        while needed > slot_limit(&self.shape_for(quotient_bits)?) {
-            quotient_bits += 1;
+        if self.used_slots().saturating_add(additional) <= self.capacity() {
+            return Ok(());
         }
-        if quotient_bits > shape.quotient_bits() { self.resize(quotient_bits) } else { Ok(()) }
+        // Narrower slots may need more of them for counts: look before taking a size.
+        for quotient_bits in self.quotient_bits() + 1.. {
+            let shape = self.shape_for(quotient_bits)?;
+            if self.distinct().saturating_add(additional) > slot_limit(&shape) {
+                continue;
+            }
+            match refill(&self.table, shape) {
+                Ok((table, _)) if table.used().saturating_add(additional) <= slot_limit(&shape) => {
+                    self.table = table;
+                    return Ok(());
+                }
+                Err(FillError::Memory(error)) => return Err(error.into()),
+                _ => {}
+            }
+        }
+        unreachable!("shape_for ends the loop")
     }
 
     /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the
     /// remainders. Nothing is lost, and the filter grows again by itself up to the size it was built for.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
-        // Wider slots never need more of them, so what is in use now is enough.
+        // Wider slots may need fewer of them for counts, but one for each fingerprint.
         let fits =
-            |bits: &u32| self.shape_for(*bits).is_ok_and(|shape| self.used_slots() <= slot_limit(&shape));
+            |bits: &u32| self.shape_for(*bits).is_ok_and(|shape| self.distinct() <= slot_limit(&shape));
         for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
             match self.resize(quotient_bits) {
                 Err(ResizeError::Full { .. }) => continue,

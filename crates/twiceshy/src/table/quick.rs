@@ -1,0 +1,153 @@
+//! The usual edits, in few steps: one head more or less in a run that a glance found.
+//!
+//! They do what [`Table::plan`] and [`Table::commit`] do, for tables without extensions, with the words of
+//! each block in registers. Whatever is unusual (a run that leaves its block, a saturated offset, the end
+//! of the table) is left to those: the answer is `false`, and nothing has changed.
+
+use super::glance::Glance;
+use super::{BLOCK_SLOTS, OCCUPIED_AT, RUNEND_AT, Table, split};
+use crate::bits::cpu::Cpu;
+use crate::bits::packed;
+use crate::bits::word::{high_mask, rank, rank_through, shift_down_one, shift_up_one};
+
+/// The last slot of a block.
+const LAST: u32 = BLOCK_SLOTS as u32 - 1;
+
+impl Table {
+    /// Starts a run of `quotient` with one head, if its home slot is free.
+    #[inline(always)]
+    pub(crate) fn insert_at_home(&mut self, quotient: u64, value: u64) -> bool {
+        let (block, home) = split(quotient);
+        let words = self.words(block);
+        if words.offset > home || words.offset >= u32::from(self.shape.offset_max()) {
+            return false;
+        }
+        // As many runs have ended before the slot as have begun up to it.
+        let ended = rank(words.ends & high_mask(words.offset), home);
+        if rank_through(words.occupied, home) > ended {
+            return false;
+        }
+        self.set_word(block, OCCUPIED_AT, words.occupied | 1 << home);
+        self.set_word(block, RUNEND_AT, words.ends | 1 << home);
+        self.set_slot(quotient, value);
+        self.used += 1;
+        true
+    }
+
+    /// Inserts a head into the run, behind `rank` others.
+    #[inline(always)]
+    pub(crate) fn insert_at_glance<C: Cpu>(
+        &mut self,
+        cpu: C,
+        glance: &Glance,
+        rank: u32,
+        value: u64,
+    ) -> bool {
+        let Glance { block, words, home, start, len, .. } = *glance;
+        let (at, end) = (start + rank, start + len);
+        if !self.is_placed(glance) || end > LAST {
+            return false;
+        }
+        let Some(free) = self.first_from_glance(cpu, glance, end, true) else { return false };
+        if free >= self.shape.total_slots() {
+            return false;
+        }
+        let (free_block, mut free) = split(free);
+        for later in (block + 1..=free_block).rev() {
+            self.take_from_before(later, free);
+            free = LAST;
+        }
+        // The new last slot of the run is `end`; the old one, if there was a run, is none any more.
+        let old_last = u64::from(len > 0).wrapping_shl(end.wrapping_sub(1));
+        let new_ends = shift_up_one(words.ends, at, free) & !old_last | 1 << end;
+        self.set_word(block, OCCUPIED_AT, words.occupied | 1 << home);
+        self.set_word(block, RUNEND_AT, new_ends);
+        self.shift_slots_up(block, at, free);
+        self.set_slot(block * BLOCK_SLOTS + u64::from(at), value);
+        self.used += 1;
+        true
+    }
+
+    /// Removes the head behind `rank` others from the run.
+    #[inline(always)]
+    pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
+        let Glance { block, words, home, start, len, .. } = *glance;
+        let (at, end) = (start + rank, start + len);
+        let Some(stop) = self.first_from_glance(cpu, glance, at + 1, false) else { return false };
+        let (last_block, last) = split(stop - 1);
+        let (stays, carry) = if last_block == block { (last, 0) } else { (LAST, self.words(block + 1).ends) };
+        // The new last slot of the run, if one is left, is the one before the old one.
+        let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
+        let new_ends = shift_down_one(words.ends, at + 1, stays + 1) | carry << LAST | new_last;
+        self.set_word(block, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
+        self.set_word(block, RUNEND_AT, new_ends);
+        self.shift_slots_down(block, at, stays);
+        for later in block + 1..=last_block {
+            let stays = if later == last_block { last } else { LAST };
+            self.give_to_before(later, stays, later < last_block);
+        }
+        self.set_slot(stop - 1, 0);
+        self.used -= 1;
+        true
+    }
+
+    /// The first slot at or behind slot `from` of the block that is free, or (if not `inclusive`) that no
+    /// run of an earlier quotient uses. `None` if that takes more than the words of the blocks on the way.
+    #[inline(always)]
+    fn first_from_glance<C: Cpu>(&self, cpu: C, glance: &Glance, from: u32, inclusive: bool) -> Option<u64> {
+        let mut block = glance.block;
+        let mut found = glance.words.first_without_debt(cpu, from, inclusive);
+        while found.is_none() {
+            block += 1;
+            if block >= self.shape.blocks() {
+                return None;
+            }
+            let words = self.words(block);
+            if words.offset >= u32::from(self.shape.offset_max()) {
+                return None;
+            }
+            found = words.first_without_debt(cpu, words.offset, inclusive);
+        }
+        found.map(|i| block * BLOCK_SLOTS + u64::from(i))
+    }
+
+    /// Moves the slots before `free` one up, and the last slot of the block before onto the first.
+    #[inline(always)]
+    fn take_from_before(&mut self, block: u64, free: u32) {
+        let (before, words) = (self.words(block - 1), self.words(block));
+        self.set_word(block, RUNEND_AT, shift_up_one(words.ends, 0, free) | before.ends >> LAST);
+        self.set_offset(block, u64::from(words.offset) + 1);
+        self.shift_slots_up(block, 0, free);
+        let first = block * BLOCK_SLOTS;
+        self.set_slot(first, self.slot(first - 1));
+    }
+
+    /// Moves the first slot onto the last of the block before, and those behind it up to `last` one down.
+    /// If the cluster `goes_on`, the first slot of the next block will follow.
+    #[inline(always)]
+    fn give_to_before(&mut self, block: u64, last: u32, goes_on: bool) {
+        let words = self.words(block);
+        let carry = if goes_on { self.words(block + 1).ends } else { 0 };
+        let first = block * BLOCK_SLOTS;
+        self.set_slot(first - 1, self.slot(first));
+        self.set_word(block, RUNEND_AT, shift_down_one(words.ends, 1, last + 1) | carry << LAST);
+        self.set_offset(block, u64::from(words.offset) - 1);
+        self.shift_slots_down(block, 0, last);
+    }
+
+    /// Moves the slots `from..to` of a block one up.
+    #[inline(always)]
+    fn shift_slots_up(&mut self, block: u64, from: u32, to: u32) {
+        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
+        let bit_of = |slot: u32| first + (slot * width) as usize;
+        packed::shift_up(self.bytes_mut(), bit_of(from), bit_of(to), width as usize);
+    }
+
+    /// Moves the slots behind `onto` up to `last` of a block one down.
+    #[inline(always)]
+    fn shift_slots_down(&mut self, block: u64, onto: u32, last: u32) {
+        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
+        let bit_of = |slot: u32| first + (slot * width) as usize;
+        packed::shift_down(self.bytes_mut(), bit_of(onto + 1), bit_of(last + 1), width as usize);
+    }
+}
