@@ -241,11 +241,18 @@ fn a_tiny_filter_grows_for_one_large_count() {
 
 #[test]
 fn reserving_makes_the_room_even_if_counts_take_more_slots() {
-    let mut filter = filter(6, 3);
-    filter.insert_hash_many(0, 10_344_644_715_844_964_183).unwrap();
-    filter.reserve(143).unwrap();
-    assert!(filter.capacity() - filter.used_slots() >= 143, "{filter:?}");
-    assert_eq!(filter.count_hash(0), 10_344_644_715_844_964_183);
+    for remainder_bits in 3..12 {
+        for additional in (100..1000).step_by(43) {
+            let mut filter = filter(6, remainder_bits);
+            filter.insert_hash_many(0, 10_344_644_715_844_964_183).unwrap();
+            let before = filter.to_bytes();
+            match filter.reserve(additional) {
+                Ok(()) => assert!(filter.capacity() - filter.used_slots() >= additional, "{filter:?}"),
+                Err(_) => assert_eq!(filter.to_bytes(), before),
+            }
+            assert_eq!(filter.count_hash(0), 10_344_644_715_844_964_183);
+        }
+    }
 }
 
 #[test]
