@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> Table<B> {
 impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
     type Item = (u64, Run);
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         let (table, blocks) = (self.table, self.table.shape.blocks());
         let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;

@@ -17,8 +17,9 @@ pub(crate) struct Loader {
     /// The block of that quotient, and its occupied bits. The offsets up to it are known.
     home_block: u64,
     occupied: u64,
-    /// The first slot behind what was written.
+    /// The first slot behind what was written, and how many before it were left free.
     free: u64,
+    gaps: u64,
     /// The head of the last entry.
     head: u64,
     /// A block and its run ends so far: that of the last run end.
@@ -30,12 +31,13 @@ pub(crate) struct Loader {
 impl Loader {
     pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            slots: SlotWriter { at: shape.slot_bit(0) / 8, word: 0, bits: 0 },
+            slots: SlotWriter::new(&shape, 0),
             table: Table::new(shape)?,
             quotient: None,
             home_block: 0,
             occupied: 0,
             free: 0,
+            gaps: 0,
             head: 0,
             ends_block: 0,
             ends: 0,
@@ -48,7 +50,6 @@ impl Loader {
 
     /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
     /// order is the caller's.
-    #[inline(always)]
     pub(crate) fn push(&mut self, quotient: u64, slots: &[Slot]) -> Result<(), Full> {
         self.open_run(quotient, slots.len() as u64)?;
         for slot in slots {
@@ -61,7 +62,8 @@ impl Loader {
                     }
                 }
             }
-            self.write(slot.value);
+            self.slots.write(&mut self.table, slot.value);
+            self.free += 1;
         }
         Ok(())
     }
@@ -71,7 +73,8 @@ impl Loader {
     pub(crate) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), Full> {
         self.open_run(quotient, 1)?;
         self.head = self.free;
-        self.write(value);
+        self.slots.write(&mut self.table, value);
+        self.free += 1;
         Ok(())
     }
 
@@ -91,23 +94,16 @@ impl Loader {
                 self.go_home(block);
             }
             if start != self.free {
-                self.slots.go_to(&mut self.table, start);
+                self.slots.store(&mut self.table);
+                self.slots = SlotWriter::new(&self.table.shape, start);
+                self.slots.word = self.slots.load(&self.table);
+                self.gaps += start - self.free;
                 self.free = start;
             }
             self.occupied |= 1 << i;
             self.quotient = Some(quotient);
         }
         Ok(())
-    }
-
-    #[inline(always)]
-    fn write(&mut self, value: u64) {
-        self.slots.write(&mut self.table, value);
-        self.free += 1;
-        self.table.used += 1;
-        if self.free.is_multiple_of(BLOCK_SLOTS) {
-            self.slots.go_to(&mut self.table, self.free);
-        }
     }
 
     /// The last head was the last of its run.
@@ -122,16 +118,12 @@ impl Loader {
     fn mark_end(&mut self, slot: u64) {
         let (block, i) = split(slot);
         if block != self.ends_block {
-            self.store_ends();
+            self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
             self.ends_block = block;
             // A run's last head may lie in an earlier block than payload that was marked before.
             self.ends = self.table.word(block, RUNEND_AT);
         }
         self.ends |= 1 << i;
-    }
-
-    fn store_ends(&mut self) {
-        self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
     }
 
     /// Goes to a later block of quotients. All runs of earlier ones are written, so its offset and those
@@ -147,51 +139,62 @@ impl Loader {
 
     pub(crate) fn finish(mut self) -> Table {
         self.close_run();
-        self.store_ends();
+        self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
         self.slots.store(&mut self.table);
         self.go_home(self.table.shape.blocks() - 1);
+        self.table.used = self.free - self.gaps;
         self.table
     }
 }
 
 /// Writes slots one behind the other, a word at a time.
 struct SlotWriter {
-    /// The byte of the present word.
+    /// The byte of the present word, and how many words of its block are left with it.
     at: usize,
+    words_left: u32,
     /// The present word and how many of its bits are behind us.
     word: u64,
     bits: u32,
 }
 
 impl SlotWriter {
+    /// Goes on at `slot`, with an empty word.
+    fn new(shape: &Shape, slot: u64) -> Self {
+        let (block, i) = split(slot);
+        let bit = i * shape.slot_bits();
+        let at = shape.slot_bit(block * BLOCK_SLOTS) / 8 + (bit / 64 * 8) as usize;
+        Self { at, words_left: shape.slot_bits() - bit / 64, word: 0, bits: bit % 64 }
+    }
+
     #[inline(always)]
     fn write(&mut self, table: &mut Table, value: u64) {
-        let width = table.shape.slot_bits();
+        let shape = &table.shape;
+        let (width, slots_at) = (shape.slot_bits(), shape.slots_at());
         self.word |= value << self.bits;
-        let bits = self.bits + width;
-        if bits >= 64 {
-            self.store(table);
+        self.bits += width;
+        if self.bits >= 64 {
+            packed::store(table.bytes_mut(), self.at, self.word);
+            self.bits -= 64;
+            // What did not fit; nothing of a value that ended with the word.
+            self.word = value.unbounded_shr(width - self.bits);
             self.at += 8;
-            // Shifting by 64 in two steps, for a value that ended with the word.
-            self.word = value >> (63 - self.bits) >> 1;
+            self.words_left -= 1;
+            if self.words_left == 0 {
+                self.at += slots_at;
+                self.words_left = width;
+            }
         }
-        self.bits = bits % 64;
     }
 
-    /// Goes on at `slot`, which nothing was written to. The end of the table is such a slot too.
-    fn go_to(&mut self, table: &mut Table, slot: u64) {
-        self.store(table);
-        let bit = table.shape.slot_bit(slot) - table.shape.slot_bit(slot - slot % BLOCK_SLOTS);
-        self.at = table.shape.slot_bit(slot - slot % BLOCK_SLOTS) / 8 + bit / 64 * 8;
-        self.bits = bit as u32 % 64;
-        // The word may hold slots from before a gap.
-        self.word = if self.at + 8 <= table.bytes().len() { packed::load(table.bytes(), self.at) } else { 0 };
-    }
-
-    fn store(&mut self, table: &mut Table) {
-        // Behind a full word, or at the very end, there is nothing to store.
-        if self.bits > 0 || self.word != 0 {
+    /// Stores the present word, if there is anything in it.
+    fn store(&self, table: &mut Table) {
+        if self.bits > 0 {
             packed::store(table.bytes_mut(), self.at, self.word);
         }
+    }
+
+    /// The present word as it is in the table: it may hold slots from before a gap.
+    fn load(&self, table: &Table) -> u64 {
+        packed::load(table.bytes(), self.at)
     }
 }

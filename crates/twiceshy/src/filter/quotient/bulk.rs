@@ -1,7 +1,7 @@
 //! Building a filter from many keys at once, several times faster than inserting them one by one.
 
-use super::fill::{FillError, Filler};
-use super::{QuotientFilter, QuotientFilterBuilder};
+use super::fill::{FillError, Filler, fill_from};
+use super::{FingerprintCount, QuotientFilter, QuotientFilterBuilder};
 use crate::error::BulkError;
 use crate::key::Key;
 
@@ -43,18 +43,22 @@ impl QuotientFilterBuilder {
     fn stream(self, hashes: impl IntoIterator<Item = u64>) -> Result<QuotientFilter, BulkError> {
         let plan = self.plan()?;
         let hasher = self.into_hasher()?;
-        let mut filler = Filler::new(plan.shape, plan.max_quotient_bits)?;
+        let filler = Filler::new(plan.shape, plan.max_quotient_bits)?;
         let bits = plan.shape.quotient_bits() + plan.shape.slot_bits();
-        let mut last = 0;
-        for (index, hash) in hashes.into_iter().enumerate() {
-            if hash < last {
-                return Err(BulkError::Unsorted { index: index as u64 });
-            }
-            last = hash;
-            filler.push(hash >> (64 - bits), 1).map_err(|error| bulk_error(error, index as u64))?;
+        let mut stream =
+            Ascending { hashes: hashes.into_iter(), taken: 0, last: 0, sorted: true, surplus: 64 - bits };
+        let filled = fill_from(filler, &mut stream);
+        if !stream.sorted {
+            return Err(BulkError::Unsorted { index: stream.taken });
         }
-        let keys = filler.len();
-        let (table, filled) = filler.finish().map_err(|error| bulk_error(error, keys))?;
+        let (table, filled) = filled.map_err(|error| match error {
+            FillError::Full(shape) => {
+                BulkError::Full { inserted: stream.taken.saturating_sub(1), slots: shape.quotients() }
+            }
+            FillError::Unsorted => BulkError::Unsorted { index: stream.taken },
+            FillError::TooManyCopies => BulkError::TooManyCopies,
+            FillError::Memory(error) => error.into(),
+        })?;
         Ok(QuotientFilter {
             table,
             hasher,
@@ -65,11 +69,28 @@ impl QuotientFilterBuilder {
     }
 }
 
-fn bulk_error(error: FillError, inserted: u64) -> BulkError {
-    match error {
-        FillError::Full(shape) => BulkError::Full { inserted, slots: shape.quotients() },
-        FillError::Unsorted => BulkError::Unsorted { index: inserted },
-        FillError::TooManyCopies => BulkError::TooManyCopies,
-        FillError::Memory(error) => error.into(),
+/// Hashes as fingerprints, up to the first one that is smaller than its predecessor.
+struct Ascending<I> {
+    hashes: I,
+    /// How many were in order.
+    taken: u64,
+    last: u64,
+    sorted: bool,
+    /// Bits of a hash that a fingerprint does not have.
+    surplus: u32,
+}
+
+impl<I: Iterator<Item = u64>> Iterator for Ascending<I> {
+    type Item = FingerprintCount;
+    #[inline(always)]
+    fn next(&mut self) -> Option<FingerprintCount> {
+        let hash = self.hashes.next()?;
+        if hash < self.last {
+            self.sorted = false;
+            return None;
+        }
+        self.last = hash;
+        self.taken += 1;
+        Some(FingerprintCount { fingerprint: hash >> self.surplus, count: 1 })
     }
 }

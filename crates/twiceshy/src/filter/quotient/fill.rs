@@ -6,6 +6,7 @@
 
 use super::iter::{FingerprintCount, Fingerprints};
 use super::{is_clustered, slot_limit};
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::low_mask;
 use crate::codec::counted;
 use crate::mem::OutOfMemory;
@@ -54,54 +55,69 @@ impl Filler {
         Ok(Self { loader, last: None, max_quotient_bits, used: 0, limit, filled: Filled::default() })
     }
 
-    /// Copies so far.
-    pub(super) fn len(&self) -> u64 {
-        self.filled.len
-    }
-
     pub(super) fn shape(&self) -> &Shape {
         self.loader.shape()
     }
 
     /// Appends copies of a fingerprint that must not be smaller than the last one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, fingerprint: u64, count: u64) -> Result<(), FillError> {
         self.filled.len = self.filled.len.checked_add(count).ok_or(FillError::TooManyCopies)?;
-        match &mut self.last {
-            // No overflow: a count is part of the checked sum.
-            Some(last) if last.fingerprint == fingerprint => last.count += count,
-            Some(last) if last.fingerprint > fingerprint => return Err(FillError::Unsorted),
-            last => {
-                let done = last.replace(FingerprintCount { fingerprint, count });
-                self.write(done)?;
+        if let Some(last) = &mut self.last {
+            if last.fingerprint == fingerprint {
+                // No overflow: a count is part of the checked sum.
+                last.count += count;
+                return Ok(());
+            }
+            if last.fingerprint > fingerprint {
+                return Err(FillError::Unsorted);
+            }
+            let done = *last;
+            *last = FingerprintCount { fingerprint, count };
+            return self.write(done);
+        }
+        self.last = Some(FingerprintCount { fingerprint, count });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn write(&mut self, entry: FingerprintCount) -> Result<(), FillError> {
+        self.filled.distinct += 1;
+        match self.try_write(entry) {
+            Ok(()) => Ok(()),
+            Err(Full) => self.grow_and_write(entry),
+        }
+    }
+
+    #[cold]
+    fn grow_and_write(&mut self, entry: FingerprintCount) -> Result<(), FillError> {
+        loop {
+            self.grow()?;
+            if self.try_write(entry).is_ok() {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
-    #[inline]
-    fn write(&mut self, entry: Option<FingerprintCount>) -> Result<(), FillError> {
-        let Some(entry) = entry else { return Ok(()) };
-        self.filled.distinct += 1;
-        while let Err(Full) = self.try_write(entry) {
-            self.grow()?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn try_write(&mut self, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
+    #[inline(always)]
+    fn try_write(&mut self, entry: FingerprintCount) -> Result<(), Full> {
         let slot_bits = self.shape().slot_bits();
+        let FingerprintCount { fingerprint, count } = entry;
         let (quotient, remainder) = (fingerprint >> slot_bits, fingerprint & low_mask(slot_bits));
+        if count > 1 {
+            return self.write_counted(quotient, remainder, count);
+        }
         if self.used >= self.limit {
             return Err(Full);
         }
-        if count == 1 {
-            self.loader.push_head(quotient, remainder)?;
-            self.used += 1;
-            return Ok(());
-        }
-        let encoded = counted::encode(remainder, count, slot_bits);
+        self.loader.push_head(quotient, remainder)?;
+        self.used += 1;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn write_counted(&mut self, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
+        let encoded = counted::encode(remainder, count, self.shape().slot_bits());
         let used = self.used + encoded.as_ref().len() as u64;
         if used > self.limit {
             return Err(Full);
@@ -138,17 +154,39 @@ impl Filler {
     }
 
     pub(super) fn finish(mut self) -> Result<(Table, Filled), FillError> {
-        let last = self.last.take();
-        self.write(last)?;
+        if let Some(last) = self.last.take() {
+            self.write(last)?;
+        }
         Ok((self.loader.finish(), self.filled))
+    }
+}
+
+/// Fills in all entries and finishes.
+pub(super) fn fill_from(
+    filler: Filler,
+    entries: impl Iterator<Item = FingerprintCount>,
+) -> Result<(Table, Filled), FillError> {
+    dispatch(FillFrom { filler, entries })
+}
+
+struct FillFrom<I> {
+    filler: Filler,
+    entries: I,
+}
+
+impl<I: Iterator<Item = FingerprintCount>> Kernel for FillFrom<I> {
+    type Output = Result<(Table, Filled), FillError>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> Self::Output {
+        let Self { mut filler, entries } = self;
+        for entry in entries {
+            filler.push(entry.fingerprint, entry.count)?;
+        }
+        filler.finish()
     }
 }
 
 /// Fills the entries of a whole table into another shape.
 pub(super) fn refill<B: AsRef<[u8]>>(table: &Table<B>, shape: Shape) -> Result<(Table, Filled), FillError> {
-    let mut filler = Filler::new(shape, shape.quotient_bits())?;
-    for entry in Fingerprints::new(table) {
-        filler.push(entry.fingerprint, entry.count)?;
-    }
-    filler.finish()
+    fill_from(Filler::new(shape, shape.quotient_bits())?, Fingerprints::new(table))
 }

@@ -31,7 +31,7 @@ impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
 impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
     type Item = FingerprintCount;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<FingerprintCount> {
         if self.run.is_empty() {
             (self.quotient, self.run) = self.runs.next()?;

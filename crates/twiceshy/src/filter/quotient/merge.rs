@@ -1,6 +1,6 @@
 //! Merging: all filters are read in order at once, and the union is written in order.
 
-use super::fill::{FillError, Filled, Filler};
+use super::fill::{FillError, Filled, Filler, fill_from};
 use super::iter::FingerprintCount;
 use super::{QuotientFilter, slot_limit};
 use crate::error::MergeError;
@@ -138,16 +138,6 @@ impl<'a> Sources<'a> {
     }
 }
 
-fn fill_from(
-    mut filler: Filler,
-    entries: impl Iterator<Item = FingerprintCount>,
-) -> Result<(Table, Filled), FillError> {
-    for entry in entries {
-        filler.push(entry.fingerprint, entry.count)?;
-    }
-    filler.finish()
-}
-
 /// The entries of a filter, with fingerprints cut to so many bits.
 fn cut<'a>(
     filter: &'a QuotientFilter<&'a [u8]>,
@@ -185,7 +175,7 @@ where
     B: Iterator<Item = FingerprintCount>,
 {
     type Item = FingerprintCount;
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<FingerprintCount> {
         let first = match &self.heads {
             (Some(one), Some(other)) => one.fingerprint <= other.fingerprint,
