@@ -18,6 +18,8 @@ pub(crate) trait Cpu: Copy {
     /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. If only the first of the two exists,
     /// both answers are its position; if none does, the first answer is 64.
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
+    /// `word` without its lowest `n` (at most 63) set bits.
+    fn without_lowest(self, word: u64, n: u32) -> u64;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -35,6 +37,10 @@ impl Cpu for Portable {
     #[inline(always)]
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         select::portable_two(word, k)
+    }
+    #[inline(always)]
+    fn without_lowest(self, word: u64, n: u32) -> u64 {
+        select::portable_without_lowest(word, n)
     }
     #[inline(never)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
@@ -59,6 +65,11 @@ impl Cpu for Bmi2 {
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
         unsafe { select::bmi2_two(word, k) }
+    }
+    #[inline(always)]
+    fn without_lowest(self, word: u64, n: u32) -> u64 {
+        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        unsafe { select::bmi2_without_lowest(word, n) }
     }
     #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {

@@ -69,14 +69,22 @@ pub(crate) fn shift_up(bytes: &mut [u8], from: usize, to: usize, by: usize) {
     let first = first_bit / 8;
     let mut at = first + (end_bit - 1 - first * 8) / 64 * 8;
     let mut mask = low_mask((end_bit - at * 8) as u32);
-    while at > first {
-        let moved = load_at_bit(bytes, at * 8 - by);
+    // The source of a word is the word `back` bytes below it and the one above that, which was the lower
+    // one a step before.
+    let back = by.div_ceil(8);
+    let shift = back * 8 - by;
+    let mut above = u64::from(bytes[at - back + 8]);
+    loop {
+        let below = load(bytes, at - back);
+        let moved = below >> shift | above << 1 << (63 - shift);
+        if at == first {
+            return blend(bytes, at, mask & high_mask((first_bit % 8) as u32), moved);
+        }
         blend(bytes, at, mask, moved);
+        above = below;
         mask = u64::MAX;
         at -= 8;
     }
-    let moved = load_at_bit(bytes, first * 8 - by);
-    blend(bytes, first, mask & high_mask((first_bit % 8) as u32), moved);
 }
 
 /// Replaces the bits of `mask` in the word that starts at byte `at`.
@@ -98,14 +106,23 @@ pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
     let first = first_bit / 8;
     let last = first + (end_bit - 1 - first * 8) / 64 * 8;
     let (mut at, mut mask) = (first, high_mask((first_bit % 8) as u32));
-    while at < last {
-        let moved = load_at_bit(bytes, at * 8 + by);
+    // The source of a word is the word `ahead` bytes above it and the one behind that, which is the first
+    // one of the next step.
+    let (ahead, shift) = (by / 8, by % 8);
+    let mut below = load(bytes, at + ahead);
+    loop {
+        if at == last {
+            let above = u64::from(bytes[at + ahead + 8]);
+            let moved = below >> shift | above << 1 << (63 - shift);
+            return blend(bytes, at, mask & low_mask((end_bit - at * 8) as u32), moved);
+        }
+        let above = load(bytes, at + ahead + 8);
+        let moved = below >> shift | above << 1 << (63 - shift);
         blend(bytes, at, mask, moved);
+        below = above;
         mask = u64::MAX;
         at += 8;
     }
-    let moved = load_at_bit(bytes, last * 8 + by);
-    blend(bytes, last, mask & low_mask((end_bit - last * 8) as u32), moved);
 }
 
 #[cfg(test)]

@@ -124,6 +124,10 @@ impl Words {
     /// The first slot of the block at or behind `from`, which is not before the offset, before which all
     /// runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
     /// `first_without_debt` of the table, which does this across blocks.
+    ///
+    /// Run after run: a run that ends at `e` is followed by a free slot if the next quotient that has a
+    /// run is greater than `e + 1`. Both are the lowest bits of two words, and what is compared are these
+    /// bits themselves, so that a step takes few instructions and waits for none of them.
     #[inline(always)]
     pub(super) fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: bool) -> Option<u32> {
         if from >= BLOCK_SLOTS as u32 {
@@ -131,20 +135,26 @@ impl Words {
         }
         let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
         let ends = self.ends & high_mask(self.offset);
-        let runs = ends.count_ones();
-        let mut i = from;
-        loop {
-            let open = ends & high_mask(i);
-            let ended = runs - open.count_ones();
-            let begun = rank_through(occupied, i);
-            if begun <= ended {
-                return Some(i);
-            }
-            i = cpu.select(open, begun - ended - 1) + 1;
-            if i >= BLOCK_SLOTS as u32 {
-                return None;
-            }
+        let ended = rank(ends, from);
+        if rank_through(occupied, from) <= ended {
+            return Some(from);
         }
+        // The ends of the runs that have not ended, and the quotients of the runs behind the first of them.
+        let mut ends = ends & high_mask(from);
+        let mut next = cpu.without_lowest(occupied, ended);
+        next &= next.wrapping_sub(1);
+        while ends != 0 {
+            let behind = (ends & ends.wrapping_neg()) << 1;
+            // All bits below the next quotient; all there are, if there is none.
+            let below_next = !next & next.wrapping_sub(1);
+            if below_next >= behind {
+                // Bit 64 is none: the slot behind the end is in the next block.
+                return (behind != 0).then(|| behind.trailing_zeros());
+            }
+            ends &= ends - 1;
+            next &= next.wrapping_sub(1);
+        }
+        None
     }
 }
 
