@@ -204,6 +204,7 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 /// Inserts a remainder that is not there yet, if that takes no more than a glance; the usual insert.
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
+    table.prefetch_cluster(quotient);
     if table.insert_at_home(quotient, remainder) {
         return true;
     }
@@ -219,6 +220,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 /// Removes a remainder that is there once, if that takes no more than a glance; the usual removal.
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
+    table.prefetch_cluster(quotient);
     match table.glance(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 => {
             let rank = table.rank_at_glance(&glance, remainder);

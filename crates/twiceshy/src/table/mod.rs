@@ -204,6 +204,16 @@ impl<B: AsRef<[u8]>> Table<B> {
         mem::prefetch(self.bytes(), self.shape.slot_bit(quotient) / 8);
     }
 
+    /// Asks for the cache lines that an edit of the run of `quotient` may shift: those of its block and of
+    /// the next.
+    #[inline(always)]
+    pub(crate) fn prefetch_cluster(&self, quotient: u64) {
+        let at = self.shape.block_at(quotient / BLOCK_SLOTS);
+        mem::prefetch(self.bytes(), at + 64);
+        mem::prefetch(self.bytes(), at + 128);
+        mem::prefetch(self.bytes(), at + 192);
+    }
+
     #[inline(always)]
     pub(crate) fn slot(&self, slot: u64) -> u64 {
         packed::get(self.bytes(), self.shape.slot_bit(slot), self.shape.slot_bits())
