@@ -262,6 +262,10 @@ pub(crate) fn change<C: Cpu>(
         table.insert_head(cpu, quotient, run, at, remainder)?;
         return Ok(0);
     }
+    if (old_count, new_count) == (1, 0) {
+        table.remove_head(cpu, quotient, run, at);
+        return Ok(1);
+    }
     let encoded = encode(remainder, new_count, table.shape().slot_bits());
     let new_slots = encoded.as_ref().len() as u64;
     if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {

@@ -142,6 +142,12 @@ impl Table {
         Ok(())
     }
 
+    /// Removes the head at `at`, which has no extensions, from `run`, the run of `quotient`.
+    #[inline(always)]
+    pub(crate) fn remove_head<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, at: u64) {
+        self.close(cpu, quotient, run, at);
+    }
+
     /// The head of the last entry of a run that is not empty.
     #[inline(always)]
     fn last_head(&self, run: Run) -> u64 {
