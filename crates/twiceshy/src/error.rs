@@ -51,6 +51,15 @@ pub enum BuildError {
         /// Bits that there are.
         available: u32,
     },
+    /// Growing to the size asked for would leave nothing of the remainders.
+    #[error(
+        "growing that far takes {missing} more bits than the remainders have to give: give more \
+         remainder_bits or grow less"
+    )]
+    CannotGrow {
+        /// Bits that the remainders lack.
+        missing: u32,
+    },
     /// No random key for the hash could be had.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -66,7 +75,7 @@ pub enum InsertError {
     /// There is no slot left.
     #[error(
         "the filter is full ({used} of {slots} slots in use): build it larger, allow growth with \
-         grow_to, or call grow()"
+         grow_to, or call grow(); if most slots are free, the hashes given to it are badly distributed"
     )]
     Full {
         /// Slots in use.
@@ -114,8 +123,9 @@ pub enum MergeError {
     DifferentHash,
     /// The shortest fingerprint has no bit left for the remainders at the size that is needed.
     #[error(
-        "{needed_slots} slots are needed, but the shortest fingerprint has only {fingerprint_bits} bits: \
-         build the filters with a lower error rate"
+        "{needed_slots} slots are needed, but the shortest fingerprint has only {fingerprint_bits} bits, too \
+         few for this size: use QuotientFilter::merge, which finds the size, or build the filters with a \
+         lower error rate"
     )]
     NotEnoughBits {
         /// Bits of the shortest fingerprint.

@@ -58,5 +58,5 @@ pub use mem::Memory;
 
 /// The README's examples are tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -99,6 +99,14 @@ impl Memory {
     }
 }
 
+/// The number of bytes and where they are, not what they are.
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mapped = !matches!(self.place, Place::Heap);
+        f.debug_struct("Memory").field("bytes", &self.len).field("mapped", &mapped).finish()
+    }
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         match &self.place {

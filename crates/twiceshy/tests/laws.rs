@@ -187,6 +187,17 @@ fn a_merge_without_bits_says_so() {
 }
 
 #[test]
+fn a_merge_finds_a_size_even_if_counts_take_more_slots() {
+    let mut counts = filter(10, 50);
+    for hash in 0..194u64 {
+        counts.insert_hash_many(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15), 1 << 55).unwrap();
+    }
+    let merged = QuotientFilter::merge([&counts, &filter(2, 14)]).unwrap();
+    assert_eq!(merged.len(), 194 << 55);
+    assert_eq!(merged.fingerprint_bits(), 16);
+}
+
+#[test]
 fn many_filters_merge_at_once() {
     let parts: Vec<_> = (0..200u64)
         .map(|part| {
@@ -349,6 +360,13 @@ fn bulk_loading_needs_no_size_and_can_grow() {
     assert!((0..10_000u64).all(|key| grown.contains(&key)));
     assert!(grown.slots() >= 10_000);
     assert!(matches!(small().from_sorted_hashes([3, 5, 4]), Err(BulkError::Unsorted { index: 2 })));
+    for copies in [1, 2, 3, 5, 1000] {
+        for keys in [1, 2, 5, 300] {
+            let repeated = (0..keys).flat_map(|key: u32| std::iter::repeat_n(key, copies));
+            let filter = QuotientFilter::builder().from_keys(repeated).unwrap();
+            assert!((0..keys).all(|key| filter.count(&key) >= copies as u64));
+        }
+    }
     assert!(small().from_keys([] as [u64; 0]).unwrap().is_empty());
     assert!(QuotientFilter::builder().from_keys([] as [u64; 0]).unwrap().is_empty());
 }
@@ -372,7 +390,10 @@ fn impossible_settings_are_named() {
     assert!(build(builder().quotient_bits(4).remainder_bits(61)).contains("65 bits"));
     assert!(build(builder().capacity(u64::MAX)).contains("capacity"));
     assert!(build(builder().capacity(1 << 40).error_rate(1e-12)).contains("64"));
-    assert!(build(builder().quotient_bits(4).remainder_bits(4).grow_to(1 << 20)).contains("bits"));
+    assert!(build(builder().quotient_bits(4).remainder_bits(4).grow_to(1 << 20)).contains("remainder_bits"));
+    for rate in [1e-20, 1e-300, 1e-310, f64::from_bits(1)] {
+        assert!(build(builder().capacity(1000).error_rate(rate)).contains("the hash has 64"));
+    }
     assert!(build(builder().quotient_bits(47).remainder_bits(16)).contains("cannot allocate"));
     assert!(builder().capacity(0).build().is_ok());
     assert!(builder().capacity(10).error_rate(0.999).build().is_ok());

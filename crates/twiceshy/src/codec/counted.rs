@@ -20,8 +20,8 @@
 //!
 //! # Cost
 //!
-//! A remainder that occurs once takes one slot. `n` copies take `3 + ⌈log2(n - 2) / (w - 1)⌉` slots:
-//! with 9-bit slots 7 for a billion copies.
+//! A remainder that occurs once takes one slot. With `w ≥ 2`, `n ≥ 3` copies take
+//! `3 + max(1, ⌈log2(n - 2) / (w - 1)⌉)` slots: with 9-bit slots 7 for a billion copies.
 //!
 //! # Source
 //!

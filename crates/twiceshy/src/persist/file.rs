@@ -1,6 +1,5 @@
 //! Files: written whole or not at all, and readable by their owner only, since they hold the hash key.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -46,10 +45,8 @@ pub(crate) fn save(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
 /// A name in the same folder that no other save uses.
 fn temporary_name(path: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
-    path.with_file_name(name)
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    path.with_file_name(format!(".twiceshy-{}-{number}.tmp", std::process::id()))
 }
 
 fn create_private(path: &Path) -> io::Result<File> {

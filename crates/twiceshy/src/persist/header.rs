@@ -118,8 +118,13 @@ impl Header {
         let total = shape.total_slots();
         expect("used slots", *used <= total, format!("at most {total}"), *used)?;
         expect("fingerprints", distinct <= used, format!("at most {used}"), *distinct)?;
-        let no_copies = *len >= *distinct && (*distinct > 0 || *len == 0);
-        expect("keys", no_copies, format!("at least {distinct}, and 0 only if that is 0"), *len)?;
+        let plausible = if *distinct == 0 { *len == 0 } else { len >= distinct };
+        let wanted = if *distinct == 0 {
+            "0, as there are no fingerprints".into()
+        } else {
+            format!("at least {distinct}")
+        };
+        expect("keys", plausible, wanted, *len)?;
         let range = 1..=Shape::MAX_QUOTIENT_BITS;
         let allowed = range.contains(max_quotient_bits);
         expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;

@@ -3,7 +3,7 @@
 //! Entries come in the order of their quotients and are written one behind the other; nothing is
 //! shifted. The words that are being written (the occupied bits of the block of the quotient, the run ends
 //! of the block of the slot, and the slots themselves) are kept aside until they are complete, so that
-//! every word of the table is stored once and never read.
+//! nearly every word of the table is stored once and never read.
 
 use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Kind, OCCUPIED_AT, RUNEND_AT, Shape, Slot, Table, split};
 use crate::bits::packed;

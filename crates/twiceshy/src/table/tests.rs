@@ -203,6 +203,83 @@ fn long_histories_fill_tables_to_the_last_slot() {
     }
 }
 
+/// One head more in a sorted run, or one less, through the shortcuts of `quick.rs`: `false` if they leave
+/// it to others.
+struct Quick<'a> {
+    table: &'a mut Table,
+    quotient: u64,
+    value: u64,
+    insert: bool,
+}
+
+impl Kernel for Quick<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, quotient, value, insert } = self;
+        if insert && table.insert_at_home(quotient, value) {
+            return true;
+        }
+        let Some(glance) = table.glance(cpu, quotient) else { return false };
+        let rank = table.rank_at_glance(&glance, value);
+        assert_eq!(table.has_at_glance(&glance, value), table.count_at_glance(&glance, value) > 0);
+        match (insert, table.count_at_glance(&glance, value)) {
+            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
+            (false, 0) => false,
+            (false, _) => table.remove_at_glance(cpu, &glance, rank),
+        }
+    }
+}
+
+#[test]
+fn a_quick_edit_is_the_planned_one_or_none() {
+    let (mut quick, mut declined) = (0, 0);
+    for seed in 0..60u64 {
+        for width in [1, 2, 5, 9, 19, 20, 28, 29, 57, 58, 64] {
+            let mut random = Random(seed * 100 + u64::from(width));
+            let limits = [(255, 64), (3, 30), (1, 5), (64, 7)][seed as usize % 4];
+            let shape = Shape::new(6 + seed as u32 % 4, width).with_limits(limits.0, limits.1).unwrap();
+            let mask = crate::bits::word::low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
+            let mut model = Model::new(shape);
+            let mut table = Table::new(shape).unwrap();
+            let crowd = 1 + random.below(shape.quotients());
+            for step in 0..300 {
+                let quotient = shape.quotients() - 1 - random.below(crowd) * random.below(4).min(1);
+                let value = random.next() & mask;
+                let insert = random.below(10) < 6;
+                let run = &mut model.runs[quotient as usize];
+                let place = run.partition_point(|entry| entry[0].value < value);
+                if !insert && run.get(place).is_none_or(|entry| entry[0].value != value) {
+                    continue;
+                }
+                let before = table.bytes().to_vec();
+                let done = dispatch(Quick { table: &mut table, quotient, value, insert });
+                let old = run.clone();
+                if insert {
+                    run.insert(place, vec![Slot::head(value)]);
+                } else {
+                    run.remove(place);
+                }
+                let context = format!("{shape:?} seed {seed} step {step}");
+                if done {
+                    quick += 1;
+                } else {
+                    declined += 1;
+                    assert!(table.bytes() == before, "{context}: declined, but changed something");
+                    let slot = [Slot::head(value)];
+                    let (remove, slots): (u64, &[Slot]) = if insert { (0, &slot) } else { (1, &[]) };
+                    let planned = Replace { table: &mut table, quotient, at: place as u64, remove, slots };
+                    if dispatch(planned).is_err() {
+                        model.runs[quotient as usize] = old;
+                    }
+                }
+                compare(&table, &model, &context);
+            }
+        }
+    }
+    assert!(quick > 20_000 && declined > 2_000, "{quick} quick, {declined} declined");
+}
+
 #[test]
 fn a_shrinking_cluster_updates_every_block_it_covered() {
     // One run that spills over several blocks, then shrinks from its front.

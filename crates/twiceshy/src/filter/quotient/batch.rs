@@ -52,7 +52,8 @@ impl QuotientFilter {
     /// Inserts a copy of every key, or none of them if there is an error. Tells how many fingerprints
     /// were not there before.
     ///
-    /// After an error the filter's bytes are as they were.
+    /// After an error the filter's bytes are as they were. (One thing can get in the way: if the filter grew
+    /// during the batch and there is no memory for its old size, it has the old contents in the new size.)
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, InsertError> {
         let hasher = self.hasher.clone();
         self.insert_all(keys, |key| hasher.hash(key))

@@ -56,8 +56,8 @@ impl QuotientFilterBuilder {
         Self::default()
     }
 
-    /// How many different keys must fit. Copies of a key take [more slots](crate::QuotientFilter), but
-    /// few.
+    /// How many different keys must fit. A second copy of a key takes a slot like another key, three copies
+    /// take four slots, and a billion copies seven of 9 bits.
     pub fn capacity(mut self, keys: u64) -> Self {
         self.capacity = Some(keys);
         self
@@ -144,10 +144,12 @@ impl QuotientFilterBuilder {
             Some(bits) => quotient_bits + in_range("remainder_bits", bits, 1, HASH_BITS - 1)?,
             None => largest + self.remainder_bits_for_rate()?,
         };
-        if fingerprint_bits > HASH_BITS || fingerprint_bits <= largest {
-            let needed = fingerprint_bits.max(largest + 1);
-            let available = if fingerprint_bits > HASH_BITS { HASH_BITS } else { fingerprint_bits };
-            return Err(BuildError::NotEnoughBits { needed, available });
+        if fingerprint_bits > HASH_BITS {
+            return Err(BuildError::NotEnoughBits { needed: fingerprint_bits, available: HASH_BITS });
+        }
+        if fingerprint_bits <= largest {
+            let missing = largest + 1 - fingerprint_bits;
+            return Err(BuildError::CannotGrow { missing });
         }
         let shape = Shape::new(quotient_bits, fingerprint_bits - quotient_bits);
         #[cfg(any(test, fuzzing))]
@@ -176,11 +178,8 @@ impl QuotientFilterBuilder {
             return Err(BuildError::ErrorRate { found: rate });
         }
         let load = super::MAX_LOAD_PERCENT as f64 / 100.0;
-        let bits = (load / rate).log2().ceil().max(1.0) as u32;
-        if bits >= HASH_BITS {
-            return Err(BuildError::NotEnoughBits { needed: bits + 1, available: HASH_BITS });
-        }
-        Ok(bits)
+        // The smallest rates make this infinite; any number beyond the hash will do for them.
+        Ok((load / rate).log2().ceil().clamp(1.0, 9_999.0) as u32)
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::fill::{FillError, Filler, fill_from};
 use super::{FingerprintCount, QuotientFilter, QuotientFilterBuilder};
+use crate::codec::counted;
 use crate::error::BulkError;
 use crate::key::Key;
 
 impl QuotientFilterBuilder {
     /// A filter with all `keys`, which may come in any order and more than once.
     ///
-    /// The hashes are collected and sorted (8 bytes per key). Without a capacity the filter is made for
-    /// the number of keys given.
+    /// The hashes are collected and sorted (8 bytes per key). Without a size the filter is made just large
+    /// enough for the keys given.
     ///
     /// ```
     /// # use twiceshy::QuotientFilter;
@@ -37,7 +38,8 @@ impl QuotientFilterBuilder {
             return self.stream(hashes);
         }
         let hashes: Vec<u64> = hashes.into_iter().collect();
-        self.capacity(hashes.len() as u64).stream(hashes)
+        let slots = hashes.chunk_by(|one, other| one == other).map(most_slots).sum();
+        self.capacity(slots).stream(hashes)
     }
 
     fn stream(self, hashes: impl IntoIterator<Item = u64>) -> Result<QuotientFilter, BulkError> {
@@ -67,6 +69,11 @@ impl QuotientFilterBuilder {
             max_quotient_bits: plan.max_quotient_bits,
         })
     }
+}
+
+/// The most slots that copies of one hash take, at any width but 1.
+fn most_slots(copies: &[u64]) -> u64 {
+    counted::encode(0, copies.len() as u64, 2).as_ref().len() as u64
 }
 
 /// Hashes as fingerprints, up to the first one that is smaller than its predecessor.

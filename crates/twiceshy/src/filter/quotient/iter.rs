@@ -43,4 +43,10 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
     }
 }
 
+impl<B> std::fmt::Debug for Fingerprints<'_, B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fingerprints").field("quotient", &self.quotient).finish_non_exhaustive()
+    }
+}
+
 impl<B: AsRef<[u8]>> std::iter::FusedIterator for Fingerprints<'_, B> {}

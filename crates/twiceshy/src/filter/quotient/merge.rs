@@ -9,10 +9,15 @@ use crate::table::{Shape, Table};
 impl QuotientFilter {
     /// Adds all keys of `other` to this filter.
     ///
-    /// Both must hash in the same way. If their fingerprints differ in length, the result has the
-    /// shorter one (bits that were never stored cannot be made up), and so the higher error rate of the
-    /// two; [`expected_error_rate`](Self::expected_error_rate) tells it. The filter grows only if it was
-    /// built with [`grow_to`](super::QuotientFilterBuilder::grow_to). An error changes nothing.
+    /// Both must hash in the same way. The filter grows only if it was built with
+    /// [`grow_to`](super::QuotientFilterBuilder::grow_to). An error changes nothing.
+    ///
+    /// If their fingerprints differ in length, the result has the shorter ones, for bits that were never
+    /// stored cannot be made up. **All keys then have the shorter fingerprint**, and the error rate is that
+    /// of all of them together: the number of fingerprints divided by two to the power of the shorter
+    /// length, which can be far above that of either filter. Compare
+    /// [`fingerprint_bits`](Self::fingerprint_bits) first if that matters;
+    /// [`expected_error_rate`](Self::expected_error_rate) tells the rate afterwards.
     ///
     /// ```
     /// # use twiceshy::QuotientFilter;
@@ -25,7 +30,7 @@ impl QuotientFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn merge_from<B: AsRef<[u8]>>(&mut self, other: &QuotientFilter<B>) -> Result<(), MergeError> {
-        let sources = Sources::new([self.borrowed(), other.borrowed()])?;
+        let sources = Sources::new([borrowed(self), borrowed(other)])?;
         let quotient_bits = self.quotient_bits();
         let shape = sources.shape(quotient_bits).ok_or_else(|| sources.not_enough_bits())?;
         let (table, filled) = sources.fill(shape, self.max_quotient_bits)?;
@@ -55,14 +60,14 @@ impl QuotientFilter {
     pub fn merge<'a, B: AsRef<[u8]> + 'a>(
         filters: impl IntoIterator<Item = &'a QuotientFilter<B>>,
     ) -> Result<Self, MergeError> {
-        let sources = Sources::new(filters.into_iter().map(|filter| filter.borrowed()))?;
+        let sources = Sources::new(filters.into_iter().map(borrowed))?;
         let needed = sources.used_slots();
         let fitting = (1..=Shape::MAX_QUOTIENT_BITS)
             .map_while(|bits| sources.shape(bits))
             .find(|shape| needed <= slot_limit(shape));
         let shape = fitting.ok_or_else(|| sources.not_enough_bits())?;
-        // Copies that meet may need a slot more together than apart: leave room for one more doubling.
-        let (table, filled) = sources.fill(shape, shape.quotient_bits() + 1)?;
+        // Copies that meet may need more slots together than apart, and narrower slots more for counts.
+        let (table, filled) = sources.fill(shape, (sources.bits - 1).min(Shape::MAX_QUOTIENT_BITS))?;
         let allowed = sources.filters.iter().map(|filter| filter.max_quotient_bits).max().unwrap_or(0);
         Ok(QuotientFilter {
             max_quotient_bits: allowed,
@@ -74,17 +79,9 @@ impl QuotientFilter {
     }
 }
 
-impl<B: AsRef<[u8]>> QuotientFilter<B> {
-    /// The same filter over borrowed bytes, so that filters of different storage have one type.
-    fn borrowed(&self) -> QuotientFilter<&[u8]> {
-        QuotientFilter {
-            table: self.table.borrowed(),
-            hasher: self.hasher.clone(),
-            len: self.len,
-            distinct: self.distinct,
-            max_quotient_bits: self.max_quotient_bits,
-        }
-    }
+/// The same filter over borrowed bytes, so that filters of different storage have one type.
+fn borrowed<B: AsRef<[u8]>>(filter: &QuotientFilter<B>) -> QuotientFilter<&[u8]> {
+    filter.with_table(filter.table.borrowed())
 }
 
 /// Filters that can be merged.

@@ -95,7 +95,8 @@ fn slot_limit(shape: &Shape) -> u64 {
 }
 
 /// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
-/// doubling the table does not help. In a small table a single count may need more than all of them.
+/// doubling the table again and again could fill the memory and not help. In a small table a single count
+/// may need more than all slots.
 fn is_clustered(shape: &Shape, used: u64) -> bool {
     shape.quotients() >= 1024 && used < shape.quotients() / 2
 }
@@ -233,7 +234,7 @@ impl QuotientFilter {
 
     /// A copy, or an error if there is no memory for it.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
-        Ok(Self { table: self.table.try_clone()?, hasher: self.hasher.clone(), ..*self })
+        Ok(self.with_table(self.table.try_clone()?))
     }
 
     /// Removes everything; size and hash stay.
@@ -356,6 +357,17 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// ```
     pub fn iter(&self) -> Fingerprints<'_, B> {
         Fingerprints::new(&self.table)
+    }
+
+    /// The same filter with the same table in another place.
+    fn with_table<C>(&self, table: Table<C>) -> QuotientFilter<C> {
+        QuotientFilter {
+            table,
+            hasher: self.hasher.clone(),
+            len: self.len,
+            distinct: self.distinct,
+            max_quotient_bits: self.max_quotient_bits,
+        }
     }
 
     /// Checks every invariant of the table and the counts; says what is wrong.

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use super::QuotientFilter;
 use crate::error::{ReadError, SaveError};
-use crate::mem::Memory;
 use crate::persist::{self, Header, Kind, read_body};
 use crate::table::Table;
 
@@ -135,7 +134,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, ReadError> {
 /// A read-only [`QuotientFilter`] over bytes that lie elsewhere. Made by [`QuotientFilter::view`].
 ///
 /// Until [`verify`](Self::verify) was called, the table may be anything: queries end without a panic,
-/// but their answers are worth as much as the bytes.
+/// but their answers are worth as much as the bytes, and they may take as long as reading the table.
 pub struct QuotientFilterView<'a> {
     filter: QuotientFilter<&'a [u8]>,
     body_sum: u32,
@@ -149,8 +148,10 @@ impl QuotientFilterView<'_> {
 
     /// A verified copy that can be changed.
     pub fn to_filter(&self) -> Result<QuotientFilter, ReadError> {
-        self.verify()?;
-        QuotientFilter::from_parts(self.filter.header(), Memory::copy_of(self.filter.table.bytes())?)
+        // The copy is what is checked: the bytes of the view may change, for example in a mapped file.
+        let filter = self.filter.with_table(self.filter.table.try_clone()?);
+        filter.check_body(self.body_sum)?;
+        Ok(filter)
     }
 }
 

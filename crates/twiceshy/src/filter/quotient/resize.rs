@@ -19,7 +19,8 @@ impl QuotientFilter {
         self.resize(self.quotient_bits() + 1)
     }
 
-    /// Makes room for `additional` more different keys.
+    /// Makes room for `additional` more different keys, by [growing](Self::grow) if need be, also beyond
+    /// the size that the filter was built for.
     pub fn reserve(&mut self, additional: u64) -> Result<(), ResizeError> {
         if self.used_slots().saturating_add(additional) <= self.capacity() {
             return Ok(());
