@@ -52,10 +52,11 @@
 //!
 //! # Changing it
 //!
-//! All changes go through one door, [`Table::plan`] and [`Table::commit`]: replace some slots of one
-//! run by others. `plan` finds the free slots it needs and fails with [`Full`] before anything is
-//! written; `commit` cannot fail. Unused slots and their bits are always 0, so equal contents in
-//! equal shapes are equal bytes, whatever the history.
+//! There is one complete way, [`Table::plan`] and [`Table::commit`]: replace some slots of one run by
+//! others. `plan` finds the free slots it needs and fails with [`Full`] before anything is written;
+//! `commit` cannot fail. For the edits that are most common, one head more or less in a short run, `quick.rs`
+//! has shortcuts that write the same bytes or decline. Unused slots and their bits are always 0, so equal
+//! contents in equal shapes are equal bytes, whatever the history.
 //!
 //! # Cost
 //!
