@@ -1,7 +1,7 @@
 //! Merging: all filters are read in order at once, and the union is written in order.
 
 use super::fill::{FillError, Filled, Filler, fill_from};
-use super::iter::FingerprintCount;
+use super::iter::{FingerprintCount, Fingerprints};
 use super::{QuotientFilter, slot_limit};
 use crate::error::MergeError;
 use crate::table::{Shape, Table};
@@ -119,7 +119,7 @@ impl<'a> Sources<'a> {
 
     /// Writes the union.
     fn fill(&'a self, shape: Shape, max_quotient_bits: u32) -> Result<(Table, Filled), MergeError> {
-        let cut = |filter: &'a QuotientFilter<&'a [u8]>| cut(filter, self.bits);
+        let cut = |filter| Cut::new(filter, self.bits);
         let filler = Filler::new(shape, max_quotient_bits)?;
         // Two filters are the usual case and worth a loop of their own.
         let filled = match self.filters.as_slice() {
@@ -135,16 +135,26 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The entries of a filter, with fingerprints cut to so many bits.
-fn cut<'a>(
-    filter: &'a QuotientFilter<&'a [u8]>,
-    bits: u32,
-) -> impl Iterator<Item = FingerprintCount> + use<'a> {
-    let surplus = filter.fingerprint_bits() - bits;
-    filter.iter().map(move |FingerprintCount { fingerprint, count }| FingerprintCount {
-        fingerprint: fingerprint >> surplus,
-        count,
-    })
+/// The entries of a filter, with fingerprints cut by some bits.
+struct Cut<'a> {
+    entries: Fingerprints<'a, &'a [u8]>,
+    surplus: u32,
+}
+
+impl<'a> Cut<'a> {
+    fn new(filter: &'a QuotientFilter<&'a [u8]>, bits: u32) -> Self {
+        Self { entries: filter.iter(), surplus: filter.fingerprint_bits() - bits }
+    }
+}
+
+impl Iterator for Cut<'_> {
+    type Item = FingerprintCount;
+    // Not a closure in a `map`: it would not be compiled for the CPU at hand.
+    #[inline(always)]
+    fn next(&mut self) -> Option<FingerprintCount> {
+        let FingerprintCount { fingerprint, count } = self.entries.next()?;
+        Some(FingerprintCount { fingerprint: fingerprint >> self.surplus, count })
+    }
 }
 
 /// Two ascending streams as one. Equal entries follow each other.
