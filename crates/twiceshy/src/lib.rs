@@ -47,6 +47,8 @@ mod hash;
 mod key;
 mod mem;
 mod persist;
+#[cfg(test)]
+mod random;
 mod table;
 
 pub use filter::quotient::{

@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
+use crate::random::Random;
 
 /// One entry: a head and its extension slots.
 type Entry = Vec<Slot>;
@@ -72,21 +73,6 @@ impl Kernel for FindRun<'_> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Run {
         self.0.run(cpu, self.1)
-    }
-}
-
-/// A small generator with a visible seed: failures are repeatable.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
     }
 }
 

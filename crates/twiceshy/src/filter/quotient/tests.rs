@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::error::MergeError;
+use crate::random::Random;
 
 /// Hashes that a test may draw from: how a random number becomes a hash.
 type Spread = fn(u64) -> u64;
@@ -70,21 +71,6 @@ impl Pair {
         }
         let Ok((table, _)) = filler.finish() else { panic!("{context}: does not fit when loaded") };
         assert!(table.bytes() == self.filter.table.bytes(), "{context}: bytes depend on history");
-    }
-}
-
-/// A small generator with a visible seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
     }
 }
 
