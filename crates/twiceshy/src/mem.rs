@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn an_impossible_size_is_an_error() {
-        let error = Memory::zeroed(isize::MAX as usize).err().expect("cannot be had");
+        let error = Memory::zeroed(isize::MAX as usize).expect_err("cannot be had");
         assert!(error.to_string().contains("smaller filter"), "{error}");
         assert!(std::error::Error::source(&error).is_some());
     }
