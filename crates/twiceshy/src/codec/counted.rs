@@ -314,7 +314,8 @@ mod tests {
                 for count in counts() {
                     let next = remainder.wrapping_add(1) & low_mask(slot_bits);
                     let mut loader =
-                        Loader::new(Shape::new(2, slot_bits).with_limits(255, 200).unwrap()).unwrap();
+                        Loader::new(Shape::new(2, slot_bits).with_limits(255, 200).unwrap(), u64::MAX)
+                            .unwrap();
                     let encoded = encode(remainder, count, slot_bits);
                     loader.push(1, encoded.as_ref()).unwrap();
                     loader.push(1, &[Slot::head(next)]).unwrap();

@@ -9,11 +9,17 @@ use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Kind, OCCUPIED_AT, RUNEND_AT, Shape
 use crate::bits::packed;
 use crate::mem::OutOfMemory;
 
+/// No quotient is as large.
+const NONE: u64 = u64::MAX;
+
 /// A table that is being filled.
 pub(crate) struct Loader {
     table: Table,
-    /// The quotient of the run that is being written, once there is one.
-    quotient: Option<u64>,
+    /// How many slots may still be used, and the end of the table.
+    room: u64,
+    total: u64,
+    /// The quotient of the run that is being written, [`NONE`] before the first.
+    quotient: u64,
     /// The block of that quotient, and its occupied bits. The offsets up to it are known.
     home_block: u64,
     occupied: u64,
@@ -29,11 +35,14 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+    /// An empty table that takes up to `limit` slots.
+    pub(crate) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
         Ok(Self {
             slots: SlotWriter::new(&shape, 0),
             table: Table::new(shape)?,
-            quotient: None,
+            room: limit,
+            total: shape.total_slots(),
+            quotient: NONE,
             home_block: 0,
             occupied: 0,
             free: 0,
@@ -46,6 +55,11 @@ impl Loader {
 
     pub(crate) fn shape(&self) -> &Shape {
         &self.table.shape
+    }
+
+    /// How many slots are in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.free - self.gaps
     }
 
     /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
@@ -81,13 +95,14 @@ impl Loader {
     /// Goes to where an entry of `quotient` with this many slots belongs.
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), Full> {
-        let continues = self.quotient == Some(quotient);
+        let continues = self.quotient == quotient;
         let start = if continues { self.free } else { self.free.max(quotient) };
-        if start + slots > self.table.shape.total_slots() {
+        if start + slots > self.total || slots > self.room {
             return Err(Full);
         }
+        self.room -= slots;
         if !continues {
-            debug_assert!(self.quotient.is_none_or(|open| open < quotient), "quotients out of order");
+            debug_assert!(self.quotient == NONE || self.quotient < quotient, "quotients out of order");
             self.close_run();
             let (block, i) = split(quotient);
             if block != self.home_block {
@@ -101,7 +116,7 @@ impl Loader {
                 self.free = start;
             }
             self.occupied |= 1 << i;
-            self.quotient = Some(quotient);
+            self.quotient = quotient;
         }
         Ok(())
     }
@@ -109,7 +124,7 @@ impl Loader {
     /// The last head was the last of its run.
     #[inline(always)]
     fn close_run(&mut self) {
-        if self.quotient.is_some() {
+        if self.quotient != NONE {
             self.mark_end(self.head);
         }
     }
@@ -142,7 +157,7 @@ impl Loader {
         self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
         self.slots.store(&mut self.table);
         self.go_home(self.table.shape.blocks() - 1);
-        self.table.used = self.free - self.gaps;
+        self.table.used = self.used();
         self.table
     }
 }

@@ -21,7 +21,7 @@ impl Model {
     }
 
     fn load(&self) -> Result<Table, Full> {
-        let mut loader = Loader::new(self.shape).unwrap();
+        let mut loader = Loader::new(self.shape, u64::MAX).unwrap();
         for (quotient, run) in self.runs.iter().enumerate() {
             for entry in run {
                 loader.push(quotient as u64, entry)?;

@@ -1,6 +1,6 @@
 //! Building a filter from many keys at once, several times faster than inserting them one by one.
 
-use super::fill::{FillError, Filler, fill_from};
+use super::fill::{FillError, fill};
 use super::{FingerprintCount, QuotientFilter, QuotientFilterBuilder};
 use crate::codec::counted;
 use crate::error::BulkError;
@@ -45,11 +45,10 @@ impl QuotientFilterBuilder {
     fn stream(self, hashes: impl IntoIterator<Item = u64>) -> Result<QuotientFilter, BulkError> {
         let plan = self.plan()?;
         let hasher = self.into_hasher()?;
-        let filler = Filler::new(plan.shape, plan.max_quotient_bits)?;
         let bits = plan.shape.quotient_bits() + plan.shape.slot_bits();
         let mut stream =
             Ascending { hashes: hashes.into_iter(), taken: 0, last: 0, sorted: true, surplus: 64 - bits };
-        let filled = fill_from(filler, &mut stream);
+        let filled = fill(plan.shape, plan.max_quotient_bits, &mut stream);
         if !stream.sorted {
             return Err(BulkError::Unsorted { index: stream.taken });
         }

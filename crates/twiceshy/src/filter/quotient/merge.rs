@@ -1,6 +1,6 @@
 //! Merging: all filters are read in order at once, and the union is written in order.
 
-use super::fill::{FillError, Filled, Filler, fill_from};
+use super::fill::{FillError, Filled, fill};
 use super::iter::{FingerprintCount, Fingerprints};
 use super::{QuotientFilter, slot_limit};
 use crate::error::MergeError;
@@ -120,11 +120,10 @@ impl<'a> Sources<'a> {
     /// Writes the union.
     fn fill(&'a self, shape: Shape, max_quotient_bits: u32) -> Result<(Table, Filled), MergeError> {
         let cut = |filter| Cut::new(filter, self.bits);
-        let filler = Filler::new(shape, max_quotient_bits)?;
         // Two filters are the usual case and worth a loop of their own.
         let filled = match self.filters.as_slice() {
-            [one, other] => fill_from(filler, Union::new(cut(one), cut(other))),
-            all => fill_from(filler, union_of(all.iter().map(cut).collect())),
+            [one, other] => fill(shape, max_quotient_bits, Union::new(cut(one), cut(other))),
+            all => fill(shape, max_quotient_bits, union_of(all.iter().map(cut).collect())),
         };
         filled.map_err(|error| match error {
             FillError::Full(shape) => MergeError::Full { slots: shape.quotients() },

@@ -65,11 +65,9 @@ impl Pair {
     /// The same contents, loaded in order: equal bytes.
     fn check_bytes(&self, context: &str) {
         let shape = *self.filter.table.shape();
-        let mut filler = fill::Filler::new(shape, shape.quotient_bits()).unwrap();
-        for (&fingerprint, &count) in &self.model {
-            assert!(filler.push(fingerprint, count).is_ok(), "{context}");
-        }
-        let Ok((table, _)) = filler.finish() else { panic!("{context}: does not fit when loaded") };
+        let entries = self.model.iter().map(|(&fingerprint, &count)| FingerprintCount { fingerprint, count });
+        let loaded = fill::fill(shape, shape.quotient_bits(), entries);
+        let Ok((table, _)) = loaded else { panic!("{context}: does not fit when loaded") };
         assert!(table.bytes() == self.filter.table.bytes(), "{context}: bytes depend on history");
     }
 }
