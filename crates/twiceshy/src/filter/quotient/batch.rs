@@ -119,8 +119,19 @@ impl<B: AsRef<[u8]>> Kernel for ContainsAll<'_, B> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
         let Self { table, hashes, found } = self;
-        for (i, (&hash, found)) in hashes.iter().zip(found).enumerate() {
-            ask_ahead(table, hashes, i);
+        // A table of its own, so that its measures can stay in registers.
+        let table = &table.borrowed();
+        for &hash in hashes.iter().take(AHEAD) {
+            table.prefetch(split(table, hash).0);
+        }
+        let (most, rest) = hashes.split_at(hashes.len().saturating_sub(AHEAD));
+        let (found_most, found_rest) = found.split_at_mut(most.len());
+        let ahead = hashes.iter().skip(AHEAD);
+        for ((&hash, &ahead), found) in most.iter().zip(ahead).zip(found_most) {
+            table.prefetch(split(table, ahead).0);
+            *found = Contains { table, hash }.run(cpu);
+        }
+        for (&hash, found) in rest.iter().zip(found_rest) {
             *found = Contains { table, hash }.run(cpu);
         }
     }
