@@ -11,8 +11,8 @@
 //! | 3 and more | `x x x` and the digits of `count - 3` |
 //!
 //! Three equal slots are the escape: only then does a slot mean something else than a remainder. The
-//! first digit therefore lies at least three slots behind the start of the run, and a match in the
-//! first three slots needs no second look.
+//! first digit therefore lies at least three slots behind the start of the run, and a run without equal
+//! neighbours has none.
 //!
 //! With two or more bits per slot a digit is `w - 1` bits of the number, lowest first, and its top bit
 //! says whether another digit follows. With a single bit per slot the number plus one is written in
@@ -31,7 +31,7 @@
 
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::low_mask;
-use crate::table::{Full, MOST_LANES, Run, Slot, Table};
+use crate::table::{Full, Glance, Run, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 const FIRST_DIGIT: u64 = 3;
@@ -173,13 +173,22 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
     remainder: u64,
 ) -> bool {
     match table.glance(cpu, quotient) {
-        // In the few slots of a glance there are no digits.
-        Some(glance) => table.has_at_glance(&glance, remainder),
+        Some(glance) => {
+            let found = table.has_at_glance(&glance, remainder);
+            if !found || is_plain(table, &glance) {
+                return found;
+            }
+            cpu.outlined(LookCloser { table, quotient, remainder })
+        }
         None => cpu.outlined(LookCloser { table, quotient, remainder }),
     }
 }
 
-const _: () = assert!(MOST_LANES as u64 <= FIRST_DIGIT);
+/// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
+#[inline(always)]
+fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
+    u64::from(glance.len()) <= FIRST_DIGIT || !table.repeats_at_glance(glance)
+}
 
 /// [`contains`] for all runs.
 struct LookCloser<'a, B> {
@@ -209,7 +218,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
         return true;
     }
     match table.glance(cpu, quotient) {
-        Some(glance) if !table.has_at_glance(&glance, remainder) => {
+        Some(glance) if !table.has_at_glance(&glance, remainder) && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
             table.insert_at_glance(cpu, &glance, rank, remainder)
         }
@@ -222,7 +231,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
     match table.glance(cpu, quotient) {
-        Some(glance) if table.count_at_glance(&glance, remainder) == 1 => {
+        Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
             table.remove_at_glance(cpu, &glance, rank)
         }

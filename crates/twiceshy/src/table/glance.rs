@@ -2,7 +2,7 @@
 //!
 //! At usual loads a run has one or two slots and lies in the block of its quotient, but whether a quotient
 //! has a run at all is a coin toss that no branch predictor wins. So everything is computed as if there
-//! were a run, without a branch: both ends of the run with one `pdep`, up to three slots with one load, and
+//! were a run, without a branch: both ends of the run with one `pdep`, up to six slots with one load, and
 //! all of them are compared with a value at once. Only if that cannot decide (the run leaves the block, or
 //! is longer) is there a jump, to the general code, in about one query of twelve at 90 % load.
 //!
@@ -18,8 +18,11 @@ use crate::bits::packed;
 use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through};
 use crate::mem;
 
-/// The most slots that are compared at once. Codecs may count on it.
-pub(crate) const MOST_LANES: usize = 3;
+/// The most slots that are compared at once. A run of more is rare at any load.
+const MOST_LANES: usize = 6;
+
+/// Room for a mask for each number of lanes, and a power of two.
+const MASKS: usize = 8;
 
 /// Several slots side by side in a word, and what else a glance needs that follows from the shape.
 #[derive(Clone, Copy)]
@@ -28,8 +31,8 @@ pub(super) struct Lanes {
     count: u32,
     /// The lowest bit of each.
     ones: u64,
-    /// The highest bits of the first 0, 1, 2 or 3 of them.
-    highs: [u64; MOST_LANES + 1],
+    /// The highest bits of the first `n` of them.
+    highs: [u64; MASKS],
     /// Offsets from here on are saturated, or point behind the block.
     offset_limit: u32,
 }
@@ -53,7 +56,7 @@ pub(super) struct Words {
     pub(super) ends: u64,
 }
 
-/// A run of at most three slots in the block of its quotient; no slots if the quotient has no run.
+/// A run of at most six slots in the block of its quotient; no slots if the quotient has no run.
 #[derive(Clone, Copy)]
 pub(crate) struct Glance {
     pub(super) block: u64,
@@ -112,6 +115,14 @@ impl<B: AsRef<[u8]>> Table<B> {
     }
 }
 
+impl Glance {
+    /// How many slots the run has.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+}
+
 impl Words {
     /// The header of the block that starts with `bytes`.
     #[inline(always)]
@@ -163,7 +174,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
     fn lanes_of(&self, glance: &Glance) -> u64 {
-        self.lanes.highs[glance.len as usize % (MOST_LANES + 1)]
+        self.lanes.highs[glance.len as usize % MASKS]
     }
 
     /// Whether a slot of the run has this value.
@@ -178,16 +189,24 @@ impl<B: AsRef<[u8]>> Table<B> {
     pub(crate) fn count_at_glance(&self, glance: &Glance, value: u64) -> u32 {
         // With its top bit set, a lane lends nothing to the next one, so all lanes are right: the bit is
         // left alone if the lower bits differ.
-        let highs = self.lanes.highs[MOST_LANES];
+        let highs = self.lanes.highs[MASKS - 1];
         let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
         let differs = (differ | highs).wrapping_sub(self.lanes.ones) | differ;
         (!differs & self.lanes_of(glance)).count_ones()
     }
 
+    /// Whether two neighbouring slots of the run, which has some, have the same value.
+    #[inline(always)]
+    pub(crate) fn repeats_at_glance(&self, glance: &Glance) -> bool {
+        let differ = glance.slots ^ glance.slots >> self.shape.slot_bits();
+        let pairs = self.lanes.highs[glance.len.wrapping_sub(1) as usize % MASKS];
+        differ.wrapping_sub(self.lanes.ones) & !differ & pairs != 0
+    }
+
     /// How many slots of the run have a smaller value.
     #[inline(always)]
     pub(crate) fn rank_at_glance(&self, glance: &Glance, value: u64) -> u32 {
-        let (highs, others) = (self.lanes.highs[MOST_LANES], value.wrapping_mul(self.lanes.ones));
+        let (highs, others) = (self.lanes.highs[MASKS - 1], value.wrapping_mul(self.lanes.ones));
         // With its top bit set, a lane lends nothing to the next one: the top bit that is left tells
         // whether the lower bits were at least as large. The top bits themselves are compared apart.
         let not_less = (glance.slots | highs).wrapping_sub(others & !highs);

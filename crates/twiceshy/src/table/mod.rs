@@ -85,7 +85,7 @@ mod tests;
 mod validate;
 
 pub(crate) use edit::{Kind, Slot};
-pub(crate) use glance::MOST_LANES;
+pub(crate) use glance::Glance;
 pub(crate) use iter::Runs;
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
