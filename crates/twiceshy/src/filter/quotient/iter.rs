@@ -1,7 +1,10 @@
 //! Walking over all fingerprints in order.
 
+use std::fmt;
+
+use crate::bits::packed;
 use crate::codec::counted;
-use crate::table::{Run, Runs, Table};
+use crate::table::{BLOCK_SLOTS, Run, Runs, Table};
 
 /// A fingerprint and how many copies of it there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,11 +23,20 @@ pub struct Fingerprints<'a, B> {
     quotient: u64,
     /// What is left of the present run.
     run: Run,
+    /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew.
+    bit: usize,
 }
 
 impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
     pub(super) fn new(table: &'a Table<B>) -> Self {
-        Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 } }
+        Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 }
+    }
+
+    /// Goes on at `slot` of the present run.
+    #[inline(always)]
+    fn go_to(&mut self, slot: u64) {
+        self.run.start = slot;
+        self.bit = self.table.shape().slot_bit(slot);
     }
 }
 
@@ -35,16 +47,30 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
     fn next(&mut self) -> Option<FingerprintCount> {
         if self.run.is_empty() {
             (self.quotient, self.run) = self.runs.next()?;
+            self.bit = self.table.shape().slot_bit(self.run.start);
+        }
+        let (bytes, width) = (self.table.bytes(), self.table.shape().slot_bits());
+        let remainder = packed::get(bytes, self.bit, width);
+        let fingerprint = self.quotient << width | remainder;
+        // One copy, for certain: the slot is the last of the run, or another value follows in the block.
+        let next = self.run.start + 1;
+        let next_bit = self.bit + width as usize;
+        if next == self.run.end {
+            self.run.start = next;
+            return Some(FingerprintCount { fingerprint, count: 1 });
+        }
+        if !next.is_multiple_of(BLOCK_SLOTS) && packed::get(bytes, next_bit, width) != remainder {
+            (self.run.start, self.bit) = (next, next_bit);
+            return Some(FingerprintCount { fingerprint, count: 1 });
         }
         let entry = counted::decode(self.table, self.run.start, self.run.end);
-        self.run.start = entry.end();
-        let fingerprint = self.quotient << self.table.shape().slot_bits() | entry.remainder;
+        self.go_to(entry.end());
         Some(FingerprintCount { fingerprint, count: entry.count })
     }
 }
 
-impl<B> std::fmt::Debug for Fingerprints<'_, B> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<B> fmt::Debug for Fingerprints<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fingerprints").field("quotient", &self.quotient).finish_non_exhaustive()
     }
 }
