@@ -68,8 +68,8 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
         let (table, blocks) = (self.table, self.table.shape.blocks());
         let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
         let start = self.free.max(quotient);
-        let end = self.ends.next(blocks, |block| table.run_ends(block)).unwrap_or(0) + 1;
-        let end = table.behind_extensions(end).min(table.shape.total_slots());
+        let end = self.ends.next(blocks, |block| table.run_ends(block));
+        let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(table.shape.total_slots()));
         if end <= start || quotient >= table.shape.quotients() {
             // On bytes that are not a valid table bits may be missing or misplaced: stop for good.
             self.occupied = Bits { block: blocks, word: 0 };
