@@ -267,6 +267,34 @@ fn a_quick_edit_is_the_planned_one_or_none() {
 }
 
 #[test]
+fn quick_edits_reach_across_many_blocks() {
+    // One cluster over five blocks, every run a few slots behind its home: what is removed or inserted at
+    // its front moves all of it.
+    for width in [3, 9, 14] {
+        let shape = Shape::new(9, width);
+        let mut model = Model::new(shape);
+        for quotient in 0..300 {
+            let heads = if quotient < 8 { 2 } else { 1 };
+            model.runs[quotient] = (1..=heads).map(|value| vec![Slot::head(value)]).collect();
+        }
+        let mut table = model.load().unwrap();
+        for insert in [false, true] {
+            for quotient in 0..8 {
+                let done = dispatch(Quick { table: &mut table, quotient, value: 2, insert });
+                assert!(done, "width {width} quotient {quotient} insert {insert}: declined");
+                let run = &mut model.runs[quotient as usize];
+                if insert {
+                    run.push(vec![Slot::head(2)])
+                } else {
+                    drop(run.pop())
+                }
+                compare(&table, &model, &format!("width {width} quotient {quotient} insert {insert}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn a_shrinking_cluster_updates_every_block_it_covered() {
     // One run that spills over several blocks, then shrinks from its front.
     for offset_max in [1, 3, 64, 255] {
