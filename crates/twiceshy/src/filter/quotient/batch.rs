@@ -69,8 +69,11 @@ impl QuotientFilter {
         let mut buffer = [0; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let hashes = hash_all(&mut buffer, chunk, &hash);
+            hashes.iter().take(AHEAD).for_each(|&hash| ask_for(&self.table, hash));
             for (i, &one) in hashes.iter().enumerate() {
-                ask_ahead(&self.table, hashes, i);
+                if let Some(&ahead) = hashes.get(i + AHEAD) {
+                    ask_for(&self.table, ahead);
+                }
                 match self.insert_hash(one) {
                     Ok(first) => new += u64::from(first),
                     Err(error) => {
@@ -121,14 +124,12 @@ impl<B: AsRef<[u8]>> Kernel for ContainsAll<'_, B> {
         let Self { table, hashes, found } = self;
         // A table of its own, so that its measures can stay in registers.
         let table = &table.borrowed();
-        for &hash in hashes.iter().take(AHEAD) {
-            table.prefetch(split(table, hash).0);
-        }
+        hashes.iter().take(AHEAD).for_each(|&hash| ask_for(table, hash));
         let (most, rest) = hashes.split_at(hashes.len().saturating_sub(AHEAD));
         let (found_most, found_rest) = found.split_at_mut(most.len());
         let ahead = hashes.iter().skip(AHEAD);
         for ((&hash, &ahead), found) in most.iter().zip(ahead).zip(found_most) {
-            table.prefetch(split(table, ahead).0);
+            ask_for(table, ahead);
             *found = Contains { table, hash }.run(cpu);
         }
         for (&hash, found) in rest.iter().zip(found_rest) {
@@ -137,15 +138,8 @@ impl<B: AsRef<[u8]>> Kernel for ContainsAll<'_, B> {
     }
 }
 
-/// Asks for the memory of the hash that comes [`AHEAD`] of hash `i`; for the first one, of all up to it.
+/// Asks for the memory of a hash.
 #[inline(always)]
-fn ask_ahead<B: AsRef<[u8]>>(table: &Table<B>, hashes: &[u64], i: usize) {
-    if i == 0 {
-        for &hash in hashes.iter().take(AHEAD) {
-            table.prefetch(split(table, hash).0);
-        }
-    }
-    if let Some(&hash) = hashes.get(i + AHEAD) {
-        table.prefetch(split(table, hash).0);
-    }
+fn ask_for<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) {
+    table.prefetch(split(table, hash).0);
 }
