@@ -75,7 +75,7 @@ pub enum InsertError {
     /// There is no slot left.
     #[error(
         "the filter is full ({used} of {slots} slots in use): build it larger, allow growth with \
-         grow_to, or call grow(); if most slots are free, the hashes given to it are badly distributed"
+         grow_to, or call grow(); an adaptive filter needs Growth::Grow and enough max_bytes; if most slots are free, the hashes given to it are badly distributed"
     )]
     Full {
         /// Slots in use.
@@ -83,6 +83,20 @@ pub enum InsertError {
         /// Slots that there are.
         slots: u64,
     },
+    /// An adaptive filter whose keys are kept by the caller has no slot left at its present size.
+    #[error(
+        "the filter has no room at its present size ({used} of {slots} slots in use): call grow() and insert \
+         again, or use an AdaptiveSet, which does that by itself"
+    )]
+    NeedsGrow {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The hash agrees with that of another key as far as hashes go.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
     /// The number of copies does not fit 64 bits.
     #[error("the filter would hold more than 2^64 - 1 copies")]
     TooManyCopies,
@@ -190,4 +204,135 @@ impl From<OutOfMemory> for BulkError {
     fn from(error: OutOfMemory) -> Self {
         Self::Build(error.into())
     }
+}
+
+/// The hashes of two keys that must be told apart agree in more than a thousand bits. That does not happen
+/// with the library's own hashes; two equal hashes were given to a `_hash` method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "two keys that must be told apart have the same hash: give the filter keys instead of hashes, or hashes \
+     that differ for different keys"
+)]
+pub struct Indistinguishable;
+
+/// A ticket is out of date: something under its fingerprint has changed. Ask again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("keys came or went under this fingerprint since the ticket was given: query again")]
+pub struct Stale;
+
+/// Why an adaptive filter could not learn. The filter is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdaptError {
+    /// The ticket is out of date.
+    #[error(transparent)]
+    Stale(#[from] Stale),
+    /// There is no slot left at the present size.
+    #[error(
+        "the filter has no room at its present size ({used} of {slots} slots in use): call grow() and adapt \
+         again, or use an AdaptiveSet, which does that by itself"
+    )]
+    NeedsGrow {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// There is no slot left, and the filter must not grow.
+    #[error(
+        "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or with \
+         Growth::Grow and enough max_bytes"
+    )]
+    Full {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The query and a key have the same hash.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+}
+
+/// Why an adaptive filter could not be resized, merged or rebuilt. It is as it was. `E` is the error of
+/// the map, or of whatever looks keys up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RebuildError<E> {
+    /// The keys could not be looked up.
+    #[error("the keys could not be looked up: {0}")]
+    Lookup(#[source] E),
+    /// The entries do not fit the largest size that is allowed.
+    #[error(
+        "{slots} slots are too few, and the filter must not grow beyond them: build it larger, or with \
+         Growth::Grow and enough max_bytes; if most slots are free, the hashes are badly distributed"
+    )]
+    Full {
+        /// Slots of the largest size that was tried.
+        slots: u64,
+    },
+    /// A key was smaller, in the order of hashes, than the one before it.
+    #[error("key {index} is out of order: sort the keys by the first 64 bits of their hashes")]
+    Unsorted {
+        /// The number of the key, from 0.
+        index: u64,
+    },
+    /// There were so many more keys than announced that the first ones ran out of bits.
+    #[error("there are far more keys than the capacity of {capacity}: give the right one to the builder")]
+    Capacity {
+        /// What was announced.
+        capacity: u64,
+    },
+    /// The filters hash their keys differently.
+    #[error(
+        "the filters hash their keys differently, so their fingerprints have nothing in common: build the \
+         filters that you want to merge with the same Hasher, or make one from the other with empty_like()"
+    )]
+    DifferentHash,
+    /// Two keys have the same hash.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+    /// No memory for the table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// The settings are wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// Why an operation on an adaptive set failed. Set and map agree as before. `E` is the error of the map.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetError<E> {
+    /// The map could not look or write.
+    #[error("the reverse map failed: {0}")]
+    Map(#[source] E),
+    /// There is no slot left, and the set must not grow.
+    #[error(
+        "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or with \
+         Growth::Grow and enough max_bytes; if most slots are free, the hashes are badly distributed"
+    )]
+    Full {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The sets hash their keys differently.
+    #[error(
+        "the sets hash their keys differently: build the sets that you want to merge with the same Hasher"
+    )]
+    DifferentHash,
+    /// The map gave its rows out of order.
+    #[error("the reverse map gave row {index} out of order: it must sort its rows by their hashes")]
+    Unsorted {
+        /// The number of the row, from 0.
+        index: u64,
+    },
+    /// Two keys have the same hash.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+    /// No memory for the table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
 }

@@ -47,16 +47,24 @@ mod hash;
 mod key;
 mod mem;
 mod persist;
+mod prefix;
 #[cfg(test)]
 mod random;
+pub mod reverse_map;
 mod table;
 
+pub use filter::adaptive::{
+    Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,
+    Fingerprint, FingerprintsInOrder, Growth, Insertion, Lengths, Query, Record, RecordError, Ticket,
+};
 pub use filter::quotient::{
     FingerprintCount, Fingerprints, QuotientFilter, QuotientFilterBuilder, QuotientFilterView,
 };
 pub use hash::{HashKey, Hasher, RandomError};
 pub use key::{Key, KeyBuffer};
 pub use mem::Memory;
+pub use prefix::Prefix;
+pub use reverse_map::{MemoryMap, ReverseMap};
 
 /// The README's examples are tests.
 #[cfg(doctest)]

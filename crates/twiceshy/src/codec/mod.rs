@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | [`counted`] | a remainder and how often it occurs, without extension bits | the quotient filter |
 //! | [`stop`] | a string of bits of any length that fits a slot, ended by a stop bit | filters that grow |
+//! | [`string`] | a string of bits of any length, with a tag | the adaptive filter |
 
 pub(crate) mod counted;
-#[cfg_attr(not(test), expect(dead_code, reason = "the filters that grow come next"))]
 pub(crate) mod stop;
+pub(crate) mod string;

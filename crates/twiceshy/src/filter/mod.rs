@@ -3,5 +3,41 @@
 //! | folder | filter |
 //! |---|---|
 //! | [`quotient`] | [`QuotientFilter`](quotient::QuotientFilter): a multiset with counts, growth by moving bits |
+//! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
 
+pub(crate) mod adaptive;
+mod batch;
 pub(crate) mod quotient;
+
+use crate::error::BuildError;
+use crate::table::Shape;
+
+/// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that
+/// every update is slow.
+const MAX_LOAD_PERCENT: u64 = 95;
+
+/// How many slots may be in use.
+fn slot_limit(shape: &Shape) -> u64 {
+    // There are at most 2^48 quotients, so this does not overflow.
+    shape.quotients() * MAX_LOAD_PERCENT / 100
+}
+
+/// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
+/// doubling the table again and again could fill the memory and not help. In a small table a single count
+/// may need more than all slots.
+fn is_clustered(shape: &Shape, used: u64) -> bool {
+    shape.quotients() >= 1024 && used < shape.quotients() / 2
+}
+
+/// `Err` unless a setting is in its range.
+fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Result<u32, BuildError> {
+    if (min..=max).contains(&found) {
+        return Ok(found);
+    }
+    Err(BuildError::OutOfRange { what, min: min.into(), max: max.into(), found: found.into() })
+}
+
+/// `Err` unless an error rate is a probability that a filter can have.
+fn check_rate(rate: f64) -> Result<f64, BuildError> {
+    if rate > 0.0 && rate < 1.0 { Ok(rate) } else { Err(BuildError::ErrorRate { found: rate }) }
+}

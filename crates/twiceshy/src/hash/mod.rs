@@ -33,6 +33,9 @@
 //! ```
 
 mod sip;
+mod words;
+
+pub(crate) use words::{KeyWords, MAX_BITS, RawWords, Words};
 
 use std::fmt;
 
@@ -136,7 +139,25 @@ enum Inner {
         /// Derived from `seed`; kept because the derivation costs more than a hash.
         secrets: RapidSecrets,
     },
+    /// Any function of the bytes and the index of the word, to test with bad hashes.
+    #[cfg(any(test, fuzzing))]
+    Chosen(Chosen),
 }
+
+/// A hash function for tests. Only compared with itself.
+#[cfg(any(test, fuzzing))]
+#[derive(Clone)]
+struct Chosen(fn(&[u8], u32) -> u64);
+
+#[cfg(any(test, fuzzing))]
+impl PartialEq for Chosen {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+#[cfg(any(test, fuzzing))]
+impl Eq for Chosen {}
 
 impl Hasher {
     /// SipHash-1-3 under a secret key: safe for keys that strangers choose.
@@ -172,6 +193,12 @@ impl Hasher {
         Self(Inner::Fast { seed, secrets: RapidSecrets::seed(seed) })
     }
 
+    /// Word `index` of a key's hash is what the function says.
+    #[cfg(any(test, fuzzing))]
+    pub fn chosen(word: fn(&[u8], u32) -> u64) -> Self {
+        Self(Inner::Chosen(Chosen(word)))
+    }
+
     /// The first 64 bits of `H(key)`.
     #[inline]
     pub fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
@@ -190,6 +217,8 @@ impl Hasher {
         match &self.0 {
             Inner::Keyed(key) => Sip13::new(key.expose()).first_half(bytes),
             Inner::Fast { secrets, .. } => rapidhash_v3_seeded(bytes, secrets),
+            #[cfg(any(test, fuzzing))]
+            Inner::Chosen(Chosen(word)) => word(bytes, 0),
         }
     }
 
@@ -214,6 +243,8 @@ impl Hasher {
             Inner::Fast { seed, .. } => {
                 rapidhash_v3_seeded(bytes, &RapidSecrets::seed(word_seed(*seed, index)))
             }
+            #[cfg(any(test, fuzzing))]
+            Inner::Chosen(Chosen(word)) => word(bytes, index),
         }
     }
 }
@@ -256,6 +287,9 @@ impl Hasher {
         match &self.0 {
             Inner::Keyed(_) => HashKind::Keyed,
             Inner::Fast { .. } => HashKind::Fast,
+            // In a file it looks like the fast one; tests put it back.
+            #[cfg(any(test, fuzzing))]
+            Inner::Chosen(_) => HashKind::Fast,
         }
     }
 
@@ -264,6 +298,8 @@ impl Hasher {
         match &self.0 {
             Inner::Keyed(key) => *key.expose(),
             Inner::Fast { seed, .. } => u128::from(*seed).to_le_bytes(),
+            #[cfg(any(test, fuzzing))]
+            Inner::Chosen(_) => [0; 16],
         }
     }
 

@@ -26,14 +26,29 @@ const LEN_AT: usize = USED_AT + 8;
 const DISTINCT_AT: usize = LEN_AT + 8;
 const BODY_BYTES_AT: usize = DISTINCT_AT + 8;
 const BODY_SUM_AT: usize = BODY_BYTES_AT + 8;
-const RESERVED_AT: usize = BODY_SUM_AT + 4;
+const OWN_AT: usize = BODY_SUM_AT + 4;
+const RESERVED_AT: usize = OWN_AT + OWN_BYTES;
 const SUM_AT: usize = Header::BYTES - 4;
+
+/// Bytes for what only one kind of filter has.
+const OWN_BYTES: usize = 16;
+
+/// The flag for blocks with an extension word.
+const EXTENSIONS: u8 = 1;
 
 /// Kinds of filters. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
     Quotient = 1,
+    Adaptive = 2,
+}
+
+impl Kind {
+    /// Whether the blocks of such a filter have an extension word.
+    fn has_extensions(self) -> bool {
+        self == Self::Adaptive
+    }
 }
 
 /// What a header says.
@@ -47,6 +62,8 @@ pub(crate) struct Header {
     pub(crate) len: u64,
     pub(crate) distinct: u64,
     pub(crate) body_sum: u32,
+    /// What only this kind has; all 0 if it has nothing.
+    pub(crate) own: [u8; OWN_BYTES],
 }
 
 impl Header {
@@ -61,7 +78,7 @@ impl Header {
         put(HASH_AT, &[self.hasher.kind() as u8]);
         put(QUOTIENT_BITS_AT, &[self.shape.quotient_bits() as u8]);
         put(SLOT_BITS_AT, &[self.shape.slot_bits() as u8]);
-        put(FLAGS_AT, &[u8::from(self.shape.has_extensions())]);
+        put(FLAGS_AT, &[if self.shape.has_extensions() { EXTENSIONS } else { 0 }]);
         put(OFFSET_MAX_AT, &[self.shape.offset_max()]);
         put(SPILL_AT, &self.shape.spill_slots().to_le_bytes());
         put(MAX_QUOTIENT_BITS_AT, &[self.max_quotient_bits as u8]);
@@ -71,6 +88,7 @@ impl Header {
         put(DISTINCT_AT, &self.distinct.to_le_bytes());
         put(BODY_BYTES_AT, &(self.body_bytes() as u64).to_le_bytes());
         put(BODY_SUM_AT, &self.body_sum.to_le_bytes());
+        put(OWN_AT, &self.own);
         let sum = checksum(&bytes[..SUM_AT]);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes
@@ -99,15 +117,22 @@ impl Header {
         let header = Self {
             kind,
             hasher: read_hasher(bytes)?,
-            shape: read_shape(bytes)?,
+            shape: read_shape(bytes, kind)?,
             max_quotient_bits: bytes[MAX_QUOTIENT_BITS_AT].into(),
             used: u64::from_le_bytes(field(bytes, USED_AT)),
             len: u64::from_le_bytes(field(bytes, LEN_AT)),
             distinct: u64::from_le_bytes(field(bytes, DISTINCT_AT)),
             body_sum: u32::from_le_bytes(field(bytes, BODY_SUM_AT)),
+            own: field(bytes, OWN_AT),
         };
         header.check_numbers(bytes)?;
         Ok(header)
+    }
+
+    /// `Err` unless the bytes for what only one kind has are 0.
+    pub(crate) fn expect_no_own(&self) -> Result<(), ReadError> {
+        let found = self.own.iter().fold(0, |all, &byte| all | byte);
+        expect("reserved bytes", found == 0, 0, found)
     }
 
     fn check_numbers(&self, bytes: &[u8; Self::BYTES]) -> Result<(), ReadError> {
@@ -148,17 +173,19 @@ fn read_hasher(bytes: &[u8; Header::BYTES]) -> Result<Hasher, ReadError> {
     })
 }
 
-fn read_shape(bytes: &[u8; Header::BYTES]) -> Result<Shape, ReadError> {
+fn read_shape(bytes: &[u8; Header::BYTES], kind: Kind) -> Result<Shape, ReadError> {
     let quotient_bits = u32::from(bytes[QUOTIENT_BITS_AT]);
     let slot_bits = u32::from(bytes[SLOT_BITS_AT]);
     let (most, flags) = (Shape::MAX_QUOTIENT_BITS, bytes[FLAGS_AT]);
     expect("quotient bits", (1..=most).contains(&quotient_bits), format!("1..={most}"), quotient_bits)?;
     expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
-    expect("flags", flags == 0, 0, flags)?;
+    let expected = if kind.has_extensions() { EXTENSIONS } else { 0 };
+    expect("flags", flags == expected, expected, flags)?;
     let offset_max = bytes[OFFSET_MAX_AT];
     let spill = u32::from_le_bytes(field(bytes, SPILL_AT));
-    let shape = Shape::new(quotient_bits, slot_bits).with_limits(offset_max, spill);
-    shape.ok_or_else(|| ReadError::Field {
+    let shape = Shape::new(quotient_bits, slot_bits);
+    let shape = if kind.has_extensions() { shape.with_extensions() } else { shape };
+    shape.with_limits(offset_max, spill).ok_or_else(|| ReadError::Field {
         field: "largest offset",
         expected: "at least 1".into(),
         found: offset_max.into(),
@@ -170,7 +197,7 @@ fn field<const N: usize>(bytes: &[u8; Header::BYTES], at: usize) -> [u8; N] {
     *bytes[at..].first_chunk().expect("fields lie inside the header")
 }
 
-fn expect(
+pub(crate) fn expect(
     field: &'static str,
     holds: bool,
     expected: impl ToString,

@@ -10,11 +10,13 @@
 mod body;
 mod file;
 mod header;
+mod stored;
 
 pub(crate) use body::read_body;
 pub use file::SaveError;
 pub(crate) use file::{load, save};
-pub(crate) use header::{Header, Kind};
+pub(crate) use header::{Header, Kind, expect};
+pub(crate) use stored::{Stored, check_body, read, view, write};
 
 use std::io;
 use std::path::PathBuf;

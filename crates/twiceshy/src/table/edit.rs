@@ -16,10 +16,6 @@ use crate::bits::word::{shift_down_one, shift_up_one, with_bit};
 
 /// What the two metadata bits of a slot say, apart from the end of the run, which the table knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the codecs with extension slots come with the adaptive filter")
-)]
 pub(crate) enum Kind {
     /// The first slot of an entry.
     Head,

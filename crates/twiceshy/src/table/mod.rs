@@ -84,7 +84,7 @@ mod shape;
 mod tests;
 mod validate;
 
-pub(crate) use edit::{Kind, Slot};
+pub(crate) use edit::{Edit, Kind, Slot};
 pub(crate) use glance::Glance;
 pub(crate) use iter::Runs;
 pub(crate) use load::Loader;
@@ -246,6 +246,17 @@ impl<B: AsRef<[u8]>> Table<B> {
     fn is_extension(&self, slot: u64) -> bool {
         let (block, i) = split(slot);
         bit(self.extension(block), i)
+    }
+
+    /// The kind of a slot in use.
+    #[inline(always)]
+    pub(crate) fn kind(&self, slot: u64) -> Kind {
+        let (block, i) = split(slot);
+        match (bit(self.extension(block), i), bit(self.word(block, RUNEND_AT), i)) {
+            (false, _) => Kind::Head,
+            (true, false) => Kind::Continuation,
+            (true, true) => Kind::Payload,
+        }
     }
 
     /// The stored offset of a block, `None` if it is saturated.

@@ -52,7 +52,6 @@ impl Shape {
     }
 
     /// The same with an extension bit per slot.
-    #[cfg(test)]
     pub(crate) fn with_extensions(self) -> Self {
         Self { has_extensions: true, ..self }.measured()
     }

@@ -3,14 +3,9 @@
 use super::{Contains, QuotientFilter, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::error::InsertError;
+use crate::filter::batch::{AHEAD, CHUNK, hash_all};
 use crate::key::Key;
 use crate::table::Table;
-
-/// How many keys ahead memory is asked for: about as many cache misses as a core can have in flight.
-const AHEAD: usize = 16;
-
-/// Keys that are hashed together, many times [`AHEAD`] and few enough for the stack.
-const CHUNK: usize = 256;
 
 impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// [`contains`](Self::contains) for every key, in order.
@@ -99,16 +94,6 @@ impl QuotientFilter {
             let _ = self.resize(quotient_bits);
         }
     }
-}
-
-/// Hashes up to a chunk of keys into `buffer`.
-#[inline(always)]
-fn hash_all<'a, T>(buffer: &'a mut [u64; CHUNK], keys: &[T], hash: impl Fn(&T) -> u64) -> &'a [u64] {
-    let hashes = &mut buffer[..keys.len()];
-    for (slot, key) in hashes.iter_mut().zip(keys) {
-        *slot = hash(key);
-    }
-    hashes
 }
 
 struct ContainsAll<'a, B> {

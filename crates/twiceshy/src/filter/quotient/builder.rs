@@ -1,7 +1,9 @@
 //! Choosing the shape of a quotient filter.
 
-use super::{QuotientFilter, slot_limit};
+use super::QuotientFilter;
 use crate::error::BuildError;
+use crate::filter::slot_limit;
+use crate::filter::{check_rate, in_range};
 use crate::hash::Hasher;
 use crate::table::{Shape, Table};
 
@@ -173,11 +175,8 @@ impl QuotientFilterBuilder {
 
     /// The fewest remainder bits that keep the rate when the table is as full as it may be.
     fn remainder_bits_for_rate(&self) -> Result<u32, BuildError> {
-        let rate = self.error_rate.unwrap_or(DEFAULT_ERROR_RATE);
-        if !(rate > 0.0 && rate < 1.0) {
-            return Err(BuildError::ErrorRate { found: rate });
-        }
-        let load = super::MAX_LOAD_PERCENT as f64 / 100.0;
+        let rate = check_rate(self.error_rate.unwrap_or(DEFAULT_ERROR_RATE))?;
+        let load = crate::filter::MAX_LOAD_PERCENT as f64 / 100.0;
         // The smallest rates make this infinite; any number beyond the hash will do for them.
         Ok((load / rate).log2().ceil().clamp(1.0, 9_999.0) as u32)
     }
@@ -189,11 +188,4 @@ fn quotient_bits_for(keys: u64, what: &'static str) -> Result<u32, BuildError> {
         let max = slot_limit(&Shape::new(Shape::MAX_QUOTIENT_BITS, 1));
         BuildError::OutOfRange { what, min: 0, max, found: keys }
     })
-}
-
-fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Result<u32, BuildError> {
-    if (min..=max).contains(&found) {
-        return Ok(found);
-    }
-    Err(BuildError::OutOfRange { what, min: min.into(), max: max.into(), found: found.into() })
 }

@@ -5,10 +5,10 @@
 //! moved to the next size and the stream goes on.
 
 use super::iter::{FingerprintCount, Fingerprints};
-use super::{is_clustered, slot_limit};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::low_mask;
 use crate::codec::counted;
+use crate::filter::{is_clustered, slot_limit};
 use crate::mem::OutOfMemory;
 use crate::table::{Full, Loader, Shape, Table};
 

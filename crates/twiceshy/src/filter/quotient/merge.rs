@@ -1,9 +1,10 @@
 //! Merging: all filters are read in order at once, and the union is written in order.
 
+use super::QuotientFilter;
 use super::fill::{FillError, Filled, fill};
 use super::iter::{FingerprintCount, Fingerprints};
-use super::{QuotientFilter, slot_limit};
 use crate::error::MergeError;
+use crate::filter::slot_limit;
 use crate::table::{Shape, Table};
 
 impl QuotientFilter {

@@ -44,10 +44,11 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
+use crate::filter::{is_clustered, slot_limit};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Shape, Table};
+use crate::table::{Full, Table};
 use fill::{FillError, refill};
 
 /// A quotient filter: answers whether a key *may* be in a multiset, and how many copies of it.
@@ -82,23 +83,6 @@ pub struct QuotientFilter<B = Memory> {
     distinct: u64,
     /// The size that the filter was built for: up to it, growth is automatic.
     max_quotient_bits: u32,
-}
-
-/// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that
-/// every update is slow.
-const MAX_LOAD_PERCENT: u64 = 95;
-
-/// How many slots may be in use.
-fn slot_limit(shape: &Shape) -> u64 {
-    // There are at most 2^48 quotients, so this does not overflow.
-    shape.quotients() * MAX_LOAD_PERCENT / 100
-}
-
-/// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
-/// doubling the table again and again could fill the memory and not help. In a small table a single count
-/// may need more than all slots.
-fn is_clustered(shape: &Shape, used: u64) -> bool {
-    shape.quotients() >= 1024 && used < shape.quotients() / 2
 }
 
 impl QuotientFilter {

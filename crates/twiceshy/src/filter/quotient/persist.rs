@@ -6,16 +6,14 @@ use std::path::Path;
 
 use super::QuotientFilter;
 use crate::error::{ReadError, SaveError};
-use crate::persist::{self, Header, Kind, read_body};
+use crate::persist::{self, Header, Kind, Stored};
 use crate::table::Table;
 
 impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a
     /// secret.
-    pub fn write_to(&self, mut writer: impl Write) -> io::Result<()> {
-        writer.write_all(&self.header().to_bytes())?;
-        writer.write_all(self.table.bytes())?;
-        writer.flush()
+    pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
+        persist::write(self, writer)
     }
 
     /// The bytes that [`write_to`](Self::write_to) writes.
@@ -28,6 +26,19 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
         persist::save(path.as_ref(), |file| self.write_to(file))
     }
+}
+
+impl<B: AsRef<[u8]>> Stored<B> for QuotientFilter<B> {
+    fn read_header(bytes: &[u8; Header::BYTES]) -> Result<Header, ReadError> {
+        let header = Header::from_bytes(bytes, Kind::Quotient)?;
+        let (quotient_bits, slot_bits) = (header.shape.quotient_bits(), header.shape.slot_bits());
+        if quotient_bits + slot_bits > 64 {
+            let (field, expected) = ("slot bits", format!("at most {}", 64 - quotient_bits));
+            return Err(ReadError::Field { field, expected, found: slot_bits.into() });
+        }
+        header.expect_no_own()?;
+        Ok(header)
+    }
 
     fn header(&self) -> Header {
         Header {
@@ -39,10 +50,14 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
             len: self.len,
             distinct: self.distinct,
             body_sum: persist::checksum(self.table.bytes()),
+            own: Default::default(),
         }
     }
 
-    /// The filter that a header describes, over bytes as long as it says.
+    fn body(&self) -> &[u8] {
+        self.table.bytes()
+    }
+
     fn from_parts(header: Header, body: B) -> Result<Self, ReadError> {
         let (expected, found) = (header.body_bytes() as u64, body.as_ref().len() as u64);
         let table = Table::from_bytes(body, header.shape, header.used);
@@ -55,10 +70,8 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
         })
     }
 
-    /// Checks the table against its checksum and all its invariants.
-    fn check_body(&self, sum: u32) -> Result<(), ReadError> {
-        persist::check_sum("table", self.table.bytes(), sum)?;
-        self.validate().map_err(ReadError::Inconsistent)
+    fn check(&self) -> Result<(), String> {
+        self.validate()
     }
 }
 
@@ -75,14 +88,8 @@ impl QuotientFilter {
     /// assert!(copy.contains("ant"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read_from(mut reader: impl Read) -> Result<Self, ReadError> {
-        let mut bytes = Vec::with_capacity(Header::BYTES);
-        reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-        let header = read_header(&bytes)?;
-        let (len, sum) = (header.body_bytes(), header.body_sum);
-        let filter = Self::from_parts(header, read_body(reader, Header::BYTES, len)?)?;
-        filter.check_body(sum)?;
-        Ok(filter)
+    pub fn read_from(reader: impl Read) -> Result<Self, ReadError> {
+        persist::read(reader)
     }
 
     /// Reads a filter from bytes that hold it and nothing else.
@@ -109,26 +116,9 @@ impl QuotientFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn view(bytes: &[u8]) -> Result<QuotientFilterView<'_>, ReadError> {
-        let header = read_header(bytes)?;
-        let body_sum = header.body_sum;
-        let (expected, found) = (Header::BYTES + header.body_bytes(), bytes.len());
-        if expected != found {
-            return Err(ReadError::Length { expected: expected as u64, found: found as u64 });
-        }
-        let filter = QuotientFilter::from_parts(header, &bytes[Header::BYTES..])?;
+        let (filter, body_sum) = persist::view(bytes)?;
         Ok(QuotientFilterView { filter, body_sum })
     }
-}
-
-fn read_header(bytes: &[u8]) -> Result<Header, ReadError> {
-    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
-    let header = Header::from_bytes(bytes.first_chunk().ok_or(short)?, Kind::Quotient)?;
-    let (quotient_bits, slot_bits) = (header.shape.quotient_bits(), header.shape.slot_bits());
-    if quotient_bits + slot_bits > 64 {
-        let (field, expected) = ("slot bits", format!("at most {}", 64 - quotient_bits));
-        return Err(ReadError::Field { field, expected, found: slot_bits.into() });
-    }
-    Ok(header)
 }
 
 /// A read-only [`QuotientFilter`] over bytes that lie elsewhere. Made by [`QuotientFilter::view`].
@@ -143,14 +133,14 @@ pub struct QuotientFilterView<'a> {
 impl QuotientFilterView<'_> {
     /// Checks the table against its checksum and all its invariants. Reads all of it.
     pub fn verify(&self) -> Result<(), ReadError> {
-        self.filter.check_body(self.body_sum)
+        persist::check_body(&self.filter, self.body_sum)
     }
 
     /// A verified copy that can be changed.
     pub fn to_filter(&self) -> Result<QuotientFilter, ReadError> {
         // The copy is what is checked: the bytes of the view may change, for example in a mapped file.
         let filter = self.filter.with_table(self.filter.table.try_clone()?);
-        filter.check_body(self.body_sum)?;
+        persist::check_body(&filter, self.body_sum)?;
         Ok(filter)
     }
 }

@@ -4,9 +4,10 @@
 //! the bits that are stored moves. That is one sequential pass into a new table; the old one stays
 //! until the new one is complete.
 
+use super::QuotientFilter;
 use super::fill::{FillError, refill};
-use super::{QuotientFilter, slot_limit};
 use crate::error::ResizeError;
+use crate::filter::slot_limit;
 use crate::table::Shape;
 
 impl QuotientFilter {

@@ -1,0 +1,270 @@
+//! A string of bits of any length, with a tag: entries of one or more slots.
+//!
+//! # The idea
+//!
+//! The quotient is the first `q` bits of a fingerprint. The bits behind it fill the entry's head and as many
+//! continuation slots as they need, `w` bits each, highest first:
+//!
+//! - **whole**: they fill their slots exactly. All that a filter needs that has never been resized.
+//! - **stop**: they are followed by a stop bit, a 1, and zeros up to the end of the last slot (see
+//!   [`stop`](super::stop)). Any length is possible.
+//!
+//! Behind them are payload slots with the tag of the entry, a number: its digits to the base `2^w`, lowest
+//! first, the last one not 0. The tag 0 takes no slot.
+//!
+//! In a run no fingerprint is a prefix of another, so entries have an order, that of their bits, and at most
+//! one of them is a prefix of a given hash.
+//!
+//! # Cost
+//!
+//! `w + 3.125` bits per slot. Most entries have one slot.
+//!
+//! # Source
+//!
+//! Extensions and payload as in section 4.2 of *Adaptive Quotient Filters*, the stop bit as in section 4.1 of
+//! *InfiniFilter*. The papers keep equal fingerprints side by side and tell them apart by rank; here there are
+//! none.
+
+use std::cmp::Ordering;
+
+use super::stop;
+use crate::bits::word::low_mask;
+use crate::hash::Words;
+use crate::prefix::Prefix;
+use crate::table::{Kind, Run, Shape, Slot, Table};
+
+/// How strings lie in the slots of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Strings {
+    quotient_bits: u32,
+    slot_bits: u32,
+    has_stop: bool,
+}
+
+/// An entry: slots from `start` on, first those of the string and then those of the tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) start: u64,
+    pub(crate) string_slots: u32,
+    pub(crate) tag_slots: u32,
+}
+
+impl Entry {
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u64 {
+        u64::from(self.string_slots + self.tag_slots)
+    }
+
+    #[inline(always)]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.slots()
+    }
+}
+
+/// What a run says of a hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// This entry is a prefix of it.
+    Covered(Entry),
+    /// None is. Where an entry for it would be inserted, and the most bits (quotient included) that it has
+    /// in common with a neighbour.
+    Between { at: u64, common_bits: u32 },
+}
+
+impl Strings {
+    pub(crate) fn new(shape: &Shape, has_stop: bool) -> Self {
+        Self { quotient_bits: shape.quotient_bits(), slot_bits: shape.slot_bits(), has_stop }
+    }
+
+    pub(crate) fn quotient_bits(&self) -> u32 {
+        self.quotient_bits
+    }
+
+    pub(crate) fn slot_bits(&self) -> u32 {
+        self.slot_bits
+    }
+
+    pub(crate) fn has_stop(&self) -> bool {
+        self.has_stop
+    }
+
+    /// The most bits, quotient included, of a fingerprint in this many slots.
+    pub(crate) fn bits_in(&self, slots: u32) -> u32 {
+        self.quotient_bits + slots * self.slot_bits - u32::from(self.has_stop)
+    }
+
+    /// How many slots a fingerprint of `len` bits takes.
+    pub(crate) fn slots_for(&self, len: u32) -> u32 {
+        let stored = len.saturating_sub(self.quotient_bits) + u32::from(self.has_stop);
+        stored.div_ceil(self.slot_bits).max(1)
+    }
+
+    /// The shortest length from `len` on that fills its slots.
+    #[inline(always)]
+    pub(crate) fn round_up(&self, len: u32) -> u32 {
+        self.bits_in(self.slots_for(len))
+    }
+
+    /// The entry whose head is at `start`, in a run that ends at `end`.
+    #[inline(always)]
+    pub(crate) fn entry<B: AsRef<[u8]>>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {
+        let mut slot = start + 1;
+        let behind = |kind, slot: &mut u64| {
+            let from = *slot;
+            while *slot < end && table.kind(*slot) == kind {
+                *slot += 1;
+            }
+            (*slot - from) as u32
+        };
+        let string_slots = 1 + behind(Kind::Continuation, &mut slot);
+        let tag_slots = behind(Kind::Payload, &mut slot);
+        Entry { start, string_slots, tag_slots }
+    }
+
+    /// All entries of a run.
+    #[inline(always)]
+    pub(crate) fn entries<B: AsRef<[u8]>>(&self, table: &Table<B>, run: Run) -> impl Iterator<Item = Entry> {
+        let mut slot = run.start;
+        std::iter::from_fn(move || {
+            let entry = (slot < run.end).then(|| self.entry(table, slot, run.end))?;
+            slot = entry.end();
+            Some(entry)
+        })
+    }
+
+    /// The fingerprint of an entry of `quotient`.
+    pub(crate) fn prefix<B: AsRef<[u8]>>(&self, table: &Table<B>, quotient: u64, entry: &Entry) -> Prefix {
+        let mut prefix = Prefix::from_bits(quotient, self.quotient_bits);
+        let last = u64::from(entry.string_slots) - 1;
+        for i in 0..last {
+            prefix.push(table.slot(entry.start + i), self.slot_bits);
+        }
+        let slot = table.slot(entry.start + last);
+        match (self.has_stop, slot) {
+            (false, _) => prefix.push(slot, self.slot_bits),
+            // No encoder wrote that.
+            (true, 0) => {}
+            (true, _) => prefix.push(stop::bits(slot), stop::len(slot, self.slot_bits)),
+        }
+        prefix
+    }
+
+    /// How many bits, quotient included, the fingerprint of an entry has.
+    #[inline(always)]
+    pub(crate) fn len<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> u32 {
+        let full = self.bits_in(entry.string_slots);
+        if !self.has_stop {
+            return full;
+        }
+        let last = table.slot(entry.start + u64::from(entry.string_slots) - 1);
+        full - last.trailing_zeros().min(self.slot_bits - 1)
+    }
+
+    /// The tag of an entry.
+    pub(crate) fn tag<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> u64 {
+        let digits = entry.end() - u64::from(entry.tag_slots)..entry.end();
+        digits.rev().fold(0, |tag: u64, slot| tag.unbounded_shl(self.slot_bits) | table.slot(slot))
+    }
+
+    /// Whether the fingerprint of an entry of the hash's own quotient is a prefix of it, and if not, which
+    /// of the two comes first, with the number of bits that they have in common.
+    #[inline(always)]
+    fn compare<B: AsRef<[u8]>>(
+        &self,
+        table: &Table<B>,
+        entry: &Entry,
+        words: &impl Words,
+    ) -> Result<(), (Ordering, u32)> {
+        let mut at = self.quotient_bits;
+        for i in 1..=entry.string_slots {
+            let slot = table.slot(entry.start + u64::from(i) - 1);
+            let window = words.window(at, self.slot_bits);
+            let same = if self.has_stop && i == entry.string_slots {
+                stop::matches(slot, window)
+            } else {
+                slot == window
+            };
+            if !same {
+                let common = (slot ^ window).leading_zeros() - (64 - self.slot_bits);
+                return Err((slot.cmp(&window), at + common));
+            }
+            at += self.slot_bits;
+        }
+        Ok(())
+    }
+
+    /// The entry in the run of its quotient that is a prefix of a hash, or where there could be one.
+    #[inline(always)]
+    pub(crate) fn find<B: AsRef<[u8]>>(&self, table: &Table<B>, run: Run, words: &impl Words) -> Found {
+        let mut common_bits = self.quotient_bits;
+        let mut at = run.start;
+        while at < run.end {
+            let entry = self.entry(table, at, run.end);
+            match self.compare(table, &entry, words) {
+                Ok(()) => return Found::Covered(entry),
+                // Common bits rise up to the hash's place in the order and fall behind it.
+                Err((order, common)) => {
+                    common_bits = common_bits.max(common);
+                    if order == Ordering::Greater {
+                        break;
+                    }
+                }
+            }
+            at = entry.end();
+        }
+        Found::Between { at, common_bits }
+    }
+
+    /// The slots of an entry for the first `len` bits of a hash, with a tag.
+    pub(crate) fn encode(&self, words: &impl Words, len: u32, tag: u64, slots: &mut Vec<Slot>) {
+        let string_slots = self.slots_for(len);
+        let mut at = self.quotient_bits;
+        for i in 1..=string_slots {
+            let kind = if i == 1 { Kind::Head } else { Kind::Continuation };
+            let value = if self.has_stop && i == string_slots {
+                stop::encode(words.window(at, len - at), len - at, self.slot_bits)
+            } else {
+                words.window(at, self.slot_bits)
+            };
+            slots.push(Slot { kind, value });
+            at += self.slot_bits;
+        }
+        let mut rest = tag;
+        while rest > 0 {
+            slots.push(Slot { kind: Kind::Payload, value: rest & low_mask(self.slot_bits) });
+            rest = rest.unbounded_shr(self.slot_bits);
+        }
+    }
+
+    /// Checks that the entries of a run are as the encoder writes them and that none is a prefix of
+    /// another. Gives their number.
+    pub(crate) fn check_run<B: AsRef<[u8]>>(
+        &self,
+        table: &Table<B>,
+        quotient: u64,
+        run: Run,
+    ) -> Result<u64, &'static str> {
+        let (mut count, mut last) = (0, None::<Prefix>);
+        for entry in self.entries(table, run) {
+            let (prefix, tag) = (self.prefix(table, quotient, &entry), self.tag(table, &entry));
+            let mut slots = Vec::new();
+            self.encode(&prefix, prefix.len(), tag, &mut slots);
+            let found = (entry.start..entry.end())
+                .map(|slot| Slot { kind: table.kind(slot), value: table.slot(slot) });
+            if !slots.iter().copied().eq(found) {
+                return Err("an entry is not encoded as it should be");
+            }
+            if let Some(last) = last {
+                if last.is_prefix_of(&prefix) && last.len() <= prefix.len() {
+                    return Err("a fingerprint is a prefix of another");
+                }
+                if last > prefix {
+                    return Err("fingerprints are not in order");
+                }
+            }
+            last = Some(prefix);
+            count += 1;
+        }
+        Ok(count)
+    }
+}

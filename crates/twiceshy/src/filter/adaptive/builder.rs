@@ -1,0 +1,215 @@
+//! Choosing the shape of an adaptive filter.
+
+use super::stats::Counters;
+use super::ticket::Versions;
+use super::{AdaptiveFilter, AdaptiveSet, MAX_LOAD_PERCENT, slot_limit};
+use crate::error::BuildError;
+use crate::filter::{check_rate, in_range};
+use crate::hash::Hasher;
+use crate::reverse_map::ReverseMap;
+use crate::table::{Shape, Table};
+
+/// The error rate if none is given.
+const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
+
+/// The size if none is given: 64 slots, one block.
+const DEFAULT_QUOTIENT_BITS: u32 = 6;
+
+/// The most remainder bits: a stop bit and a bit of a smaller quotient must fit a slot too.
+const MAX_REMAINDER_BITS: u32 = 60;
+
+/// The share of the slots, in percent, that a capacity leaves free for adaptations.
+const ADAPTATION_PERCENT: u64 = 5;
+
+/// What a filter does when it is full of keys or adaptations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// It doubles, so that nothing it learned is ever lost.
+    Grow {
+        /// The most bytes that the table may have, if there is a limit.
+        max_bytes: Option<u64>,
+    },
+    /// It refuses the operation with an error.
+    Refuse,
+}
+
+/// Settings for an [`AdaptiveFilter`] or an [`AdaptiveSet`]. All have defaults.
+///
+/// With growth (the default) the filter starts small, and the remainders get the few bits more that growth
+/// for ever takes: 12 instead of 9 for an error rate of 1/512.
+///
+/// ```
+/// use twiceshy::{AdaptiveFilter, Growth};
+///
+/// let growing = AdaptiveFilter::builder().error_rate(1.0 / 512.0).build()?;
+/// assert_eq!(growing.remainder_bits(), 12);
+///
+/// let fixed = AdaptiveFilter::builder()
+///     .capacity(1_000_000)
+///     .error_rate(1.0 / 512.0)
+///     .growth(Growth::Refuse)
+///     .build()?;
+/// assert_eq!(fixed.remainder_bits(), 9);
+/// # Ok::<(), twiceshy::error::BuildError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until build() is called"]
+pub struct AdaptiveFilterBuilder {
+    pub(super) capacity: Option<u64>,
+    error_rate: Option<f64>,
+    pub(super) quotient_bits: Option<u32>,
+    remainder_bits: Option<u32>,
+    growth: Growth,
+    hasher: Option<Hasher>,
+    #[cfg(any(test, fuzzing))]
+    limits: Option<(u8, u32)>,
+}
+
+impl AdaptiveFilterBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            capacity: None,
+            error_rate: None,
+            quotient_bits: None,
+            remainder_bits: None,
+            growth: Growth::Grow { max_bytes: None },
+            hasher: None,
+            #[cfg(any(test, fuzzing))]
+            limits: None,
+        }
+    }
+
+    /// How many keys must fit before the filter grows, with room for adaptations. The default is a few
+    /// dozen.
+    pub fn capacity(mut self, keys: u64) -> Self {
+        self.capacity = Some(keys);
+        self
+    }
+
+    /// The highest probability that a key that is not in the set and was never asked for is found, at every
+    /// size. The default is 1/512.
+    pub fn error_rate(mut self, rate: f64) -> Self {
+        self.error_rate = Some(rate);
+        self
+    }
+
+    /// `2^bits` slots, instead of a capacity.
+    pub fn quotient_bits(mut self, bits: u32) -> Self {
+        self.quotient_bits = Some(bits);
+        self
+    }
+
+    /// At least `bits` bits of every new fingerprint behind its quotient, instead of an error rate. The rate
+    /// is then at most `2^-bits` as long as the filter does not grow, and `(bits + 2) · 2^-(bits + 1)` when
+    /// it does.
+    pub fn remainder_bits(mut self, bits: u32) -> Self {
+        self.remainder_bits = Some(bits);
+        self
+    }
+
+    /// What to do when the filter is full. The default is to grow without a limit.
+    pub fn growth(mut self, growth: Growth) -> Self {
+        self.growth = growth;
+        self
+    }
+
+    /// Lets the table grow to this many bytes at most.
+    pub fn max_bytes(self, bytes: u64) -> Self {
+        self.growth(Growth::Grow { max_bytes: Some(bytes) })
+    }
+
+    /// How to hash keys. The default is a keyed hash with a fresh random key.
+    pub fn hasher(mut self, hasher: Hasher) -> Self {
+        self.hasher = Some(hasher);
+        self
+    }
+
+    /// Small internal limits make rare paths common.
+    #[cfg(any(test, fuzzing))]
+    pub fn limits(mut self, offset_max: u8, spill_slots: u32) -> Self {
+        self.limits = Some((offset_max, spill_slots));
+        self
+    }
+
+    /// The empty filter.
+    pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
+        let remainder_bits = self.plan_remainder_bits()?;
+        let quotient_bits = self.plan_quotient_bits()?;
+        let shape = Shape::new(quotient_bits, remainder_bits).with_extensions();
+        #[cfg(any(test, fuzzing))]
+        let shape = match self.limits {
+            Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),
+            None => shape,
+        };
+        let hasher = match self.hasher {
+            Some(hasher) => hasher,
+            None => Hasher::random()?,
+        };
+        Ok(AdaptiveFilter {
+            table: Table::new(shape)?,
+            has_stop: false,
+            hasher,
+            len: 0,
+            entries: 0,
+            remainder_bits,
+            growth: self.growth,
+            versions: Versions::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// The empty set, on an empty reverse map.
+    pub fn build_set<M: ReverseMap>(self, map: M) -> Result<AdaptiveSet<M>, BuildError> {
+        Ok(AdaptiveSet::from_parts(self.build()?, map))
+    }
+
+    fn plan_quotient_bits(&self) -> Result<u32, BuildError> {
+        match (self.capacity, self.quotient_bits) {
+            (Some(_), Some(_)) => {
+                Err(BuildError::Contradiction { first: "capacity", second: "quotient_bits" })
+            }
+            (Some(keys), None) => quotient_bits_for(keys),
+            (None, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
+            (None, None) if self.growth == Growth::Refuse => Err(BuildError::NoSize),
+            (None, None) => Ok(DEFAULT_QUOTIENT_BITS),
+        }
+    }
+
+    fn plan_remainder_bits(&self) -> Result<u32, BuildError> {
+        match (self.error_rate, self.remainder_bits) {
+            (Some(_), Some(_)) => {
+                Err(BuildError::Contradiction { first: "error_rate", second: "remainder_bits" })
+            }
+            (_, Some(bits)) => in_range("remainder_bits", bits, 1, MAX_REMAINDER_BITS),
+            (rate, None) => {
+                let rate = check_rate(rate.unwrap_or(DEFAULT_ERROR_RATE))?;
+                let enough = |bits: &u32| highest_rate(*bits, self.growth) <= rate;
+                (1..=MAX_REMAINDER_BITS).find(enough).ok_or(BuildError::NotEnoughBits {
+                    needed: (1.0 / rate).log2().ceil() as u32,
+                    available: MAX_REMAINDER_BITS,
+                })
+            }
+        }
+    }
+}
+
+/// The highest error rate of a filter with remainders of at least this many bits: when it is as full as can
+/// be and, if it grows, has fingerprints of every age.
+pub(super) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
+    let (load, bits) = (MAX_LOAD_PERCENT as f64 / 100.0, f64::from(remainder_bits));
+    match growth {
+        Growth::Refuse => load * (-bits).exp2(),
+        Growth::Grow { .. } => load * (bits + 2.0) * (-bits - 1.0).exp2(),
+    }
+}
+
+/// The fewest quotient bits with room for `keys` keys and some adaptations.
+pub(super) fn quotient_bits_for(keys: u64) -> Result<u32, BuildError> {
+    let room = |bits: u32| slot_limit(&Shape::new(bits, 1)) - (1 << bits) * ADAPTATION_PERCENT / 100;
+    (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= room(bits)).ok_or_else(|| BuildError::OutOfRange {
+        what: "capacity",
+        min: 0,
+        max: room(Shape::MAX_QUOTIENT_BITS),
+        found: keys,
+    })
+}

@@ -1,0 +1,71 @@
+//! All fingerprints of an adaptive filter in order.
+
+use super::AdaptiveFilter;
+use crate::codec::string::Strings;
+use crate::prefix::Prefix;
+use crate::table::{Run, Runs, Table};
+
+/// A fingerprint of an [`AdaptiveFilter`], with its tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fingerprint {
+    /// The hashes of the keys under it begin like this.
+    pub prefix: Prefix,
+    /// The tag that all those keys have, 0 if none was given.
+    pub tag: u64,
+}
+
+/// The fingerprints of an [`AdaptiveFilter`] in ascending order. Made by [`AdaptiveFilter::iter`].
+pub struct FingerprintsInOrder<'a, B> {
+    table: &'a Table<B>,
+    strings: Strings,
+    runs: Runs<'a, B>,
+    /// What is left of the present run.
+    quotient: u64,
+    rest: Run,
+}
+
+impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+    /// All fingerprints in ascending order.
+    ///
+    /// ```
+    /// use twiceshy::AdaptiveFilter;
+    ///
+    /// let mut filter = AdaptiveFilter::builder().quotient_bits(4).remainder_bits(4).build()?;
+    /// let _ = filter.insert_hash(0xab << 56)?;
+    /// let all: Vec<String> = filter.iter().map(|fingerprint| fingerprint.prefix.to_string()).collect();
+    /// assert_eq!(all, ["10101011"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn iter(&self) -> FingerprintsInOrder<'_, B> {
+        FingerprintsInOrder::new(&self.table, self.strings())
+    }
+}
+
+impl<'a, B: AsRef<[u8]>> FingerprintsInOrder<'a, B> {
+    pub(super) fn new(table: &'a Table<B>, strings: Strings) -> Self {
+        Self { table, strings, runs: table.runs(), quotient: 0, rest: Run { start: 0, end: 0 } }
+    }
+}
+
+impl<B: AsRef<[u8]>> Iterator for FingerprintsInOrder<'_, B> {
+    type Item = Fingerprint;
+
+    fn next(&mut self) -> Option<Fingerprint> {
+        if self.rest.is_empty() {
+            (self.quotient, self.rest) = self.runs.next()?;
+        }
+        let entry = self.strings.entry(self.table, self.rest.start, self.rest.end);
+        self.rest.start = entry.end();
+        let prefix = self.strings.prefix(self.table, self.quotient, &entry);
+        Some(Fingerprint { prefix, tag: self.strings.tag(self.table, &entry) })
+    }
+}
+
+impl<'a, B: AsRef<[u8]>> IntoIterator for &'a AdaptiveFilter<B> {
+    type Item = Fingerprint;
+    type IntoIter = FingerprintsInOrder<'a, B>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

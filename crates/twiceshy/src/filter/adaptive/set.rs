@@ -1,0 +1,608 @@
+//! A filter and its reverse map, in step by themselves.
+
+use std::ops::ControlFlow;
+
+use super::adapt::Place;
+use super::cut::{Member, cut};
+use super::rebuild::Filling;
+use super::{Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Insertion, Query, Record};
+use crate::codec::string::Found;
+use crate::error::{AdaptError, Indistinguishable, InsertError, RebuildError, SetError};
+use crate::hash::{Hasher, KeyWords, Words};
+use crate::key::Key;
+use crate::mem::OutOfMemory;
+use crate::prefix::Prefix;
+use crate::reverse_map::{MemoryMap, ReverseMap};
+
+/// A set of keys with an adaptive filter in front: grows by itself, and never makes the same mistake twice.
+///
+/// It keeps an [`AdaptiveFilter`] and a [`ReverseMap`] with all keys in step. Queries look at the filter
+/// only; the map is written once per new key, and read when the filter says *maybe* to an insert, to adapt,
+/// to remove, and for the few fingerprints that run out of bits when the filter grows.
+///
+/// ```
+/// use twiceshy::{AdaptiveSet, MemoryMap};
+///
+/// let mut set = AdaptiveSet::builder().error_rate(0.01).build_set(MemoryMap::new())?;
+/// for word in ["ant", "bee", "cow"] {
+///     assert!(set.insert(word)?);
+/// }
+/// assert!(!set.insert("ant")?);
+///
+/// // The filter alone: `false` is certain.
+/// assert!(set.contains("bee"));
+///
+/// // With the map, and with learning: no query is ever wrong here, and none that was a false positive
+/// // costs a look into the map again.
+/// for number in 0..10_000u32 {
+///     assert!(!set.contains_exactly(&number)?);
+///     assert!(!set.contains(&number));
+/// }
+/// assert!(set.remove("bee")?);
+/// assert_eq!(set.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An error of the map leaves filter and map as they were; what the map did before it failed, only it knows.
+#[derive(Debug, Clone)]
+pub struct AdaptiveSet<M> {
+    filter: AdaptiveFilter,
+    map: M,
+}
+
+impl AdaptiveSet<MemoryMap> {
+    /// Chooses size, error rate, hash and growth; then call
+    /// [`build_set`](AdaptiveFilterBuilder::build_set) with a map.
+    pub fn builder() -> AdaptiveFilterBuilder {
+        AdaptiveFilter::builder()
+    }
+}
+
+impl<M: ReverseMap> AdaptiveSet<M> {
+    /// A set from a filter and the map that holds exactly its keys.
+    pub fn from_parts(filter: AdaptiveFilter, map: M) -> Self {
+        Self { filter, map }
+    }
+
+    /// The filter and the map.
+    pub fn into_parts(self) -> (AdaptiveFilter, M) {
+        (self.filter, self.map)
+    }
+
+    /// The filter: size, statistics, fingerprints, bytes.
+    pub fn filter(&self) -> &AdaptiveFilter {
+        &self.filter
+    }
+
+    /// The map.
+    pub fn map(&self) -> &M {
+        &self.map
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> u64 {
+        self.filter.len()
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.filter.is_empty()
+    }
+
+    /// Whether `key` may be in the set. `false` is certain. Asks the filter only.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.filter.contains(key)
+    }
+
+    /// [`contains`](Self::contains) for every key, in order.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many answers as keys.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        self.filter.contains_batch(keys, found);
+    }
+
+    /// Whether `key` may be in the set, and under which fingerprint. Asks the filter only.
+    pub fn query<K: Key + ?Sized>(&self, key: &K) -> Query {
+        self.filter.query(key)
+    }
+
+    /// The tag of the fingerprint that `key` meets, `None` if the key is certainly not in the set.
+    pub fn tag<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
+        self.filter.tag(key)
+    }
+
+    /// Whether `key` is in the set. Asks the map if the filter says *maybe*, and learns nothing from it.
+    pub fn lookup<K: Key + ?Sized>(&self, key: &K) -> Result<bool, M::Error> {
+        let bytes = key.key_bytes();
+        let hash = self.filter.hasher.hash_bytes(bytes.as_ref());
+        Ok(self.filter.contains(key) && self.map.contains(hash, bytes.as_ref())?)
+    }
+
+    /// Whether `key` is in the set. Asks the map if the filter says *maybe*, and [adapts](Self::adapt) if
+    /// that was a mistake.
+    pub fn contains_exactly<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, SetError<M::Error>> {
+        if !self.contains(key) {
+            return Ok(false);
+        }
+        let is_member = self.lookup(key).map_err(SetError::Map)?;
+        if !is_member {
+            self.adapt(key)?;
+        }
+        Ok(is_member)
+    }
+
+    /// Inserts a key. `false` if it was there already.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, SetError<M::Error>> {
+        self.insert_tagged(key, 0)
+    }
+
+    /// Inserts a key with a tag that [`tag`](Self::tag) tells, or gives a key that is there already another
+    /// tag. `false` if it was there already.
+    ///
+    /// All keys under a fingerprint have the same tag, so keys whose tags differ never share one.
+    pub fn insert_tagged<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<bool, SetError<M::Error>> {
+        let bytes = key.key_bytes();
+        let bytes = bytes.as_ref();
+        self.edit(|filter, map| {
+            let hasher = filter.hasher.clone();
+            let words = KeyWords::new(&hasher, bytes);
+            let (quotient, run, found) = filter.find(&words);
+            let entry = match found {
+                Found::Between { .. } => {
+                    if !filter.has_room_for(&words, tag)? {
+                        return Err(Stop::NeedsGrow);
+                    }
+                    let new = map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
+                    // It has room, so it is stored.
+                    let _: Insertion = filter.insert_words(&words, tag)?;
+                    return Ok(new);
+                }
+                Found::Covered(entry) => entry,
+            };
+            let ticket = filter.ticket(quotient, &entry);
+            if ticket.tag == tag {
+                let new = !map.contains(words.word(0), bytes).map_err(SetError::Map)?;
+                if new {
+                    map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
+                    filter.insert_covered(&ticket).map_err(AdaptError::from)?;
+                }
+                return Ok(new);
+            }
+            let rows = rows_under(map, &hasher, &ticket.prefix).map_err(SetError::Map)?;
+            let new = rows.iter().all(|row| row.key() != bytes);
+            let strings = filter.strings();
+            let (from, fresh) = (ticket.prefix.len(), strings.bits_in(1));
+            let mut members: Vec<_> = rows
+                .into_iter()
+                .filter(|row| row.key() != bytes)
+                .map(|words| Member { words, tag: ticket.tag, least: from.max(fresh) })
+                .collect();
+            let own = KeyWords::new(&hasher, bytes.to_vec());
+            members.push(Member { words: own, tag, least: from.max(fresh) });
+            let pieces = cut(&mut members, &strings, from)?;
+            let place = Place { quotient, run, entry };
+            if !filter.can_replace(&place, &members, &pieces) {
+                return Err(Stop::NeedsGrow);
+            }
+            map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
+            filter.replace(&place, &members, &pieces)?;
+            filter.len += u64::from(new);
+            Ok(new)
+        })
+    }
+
+    /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
+        keys.iter().try_fold(0, |new, key| Ok(new + u64::from(self.insert(key)?)))
+    }
+
+    /// Learns that the filter's *maybe* was wrong for `key`; asks the map whether it was.
+    pub fn adapt<K: Key + ?Sized>(&mut self, key: &K) -> Result<Adapted, SetError<M::Error>> {
+        self.edit(|filter, map| {
+            let Query::Maybe(ticket) = filter.query(key) else { return Ok(Adapted::NotPositive) };
+            let hasher = filter.hasher.clone();
+            let keys = keys_under(map, &hasher, &ticket.prefix).map_err(SetError::Map)?;
+            Ok(filter.adapt(&ticket, key, keys)?)
+        })
+    }
+
+    /// Removes a key. `false` if it was not there; the map is asked, so no other key is ever lost.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, SetError<M::Error>> {
+        let Query::Maybe(ticket) = self.filter.query(key) else { return Ok(false) };
+        let bytes = key.key_bytes();
+        let (bytes, hasher) = (bytes.as_ref(), self.filter.hasher.clone());
+        let (mut is_there, mut others) = (false, false);
+        self.map
+            .visit(ticket.prefix.first_words(), &mut |row| {
+                if row.key == bytes {
+                    is_there = true;
+                } else {
+                    others |= ticket.prefix.is_prefix_of(&KeyWords::with_first(&hasher, row.key, row.hash));
+                }
+                if is_there && others { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .map_err(SetError::Map)?;
+        if !is_there || !self.map.remove(hasher.hash_bytes(bytes), bytes).map_err(SetError::Map)? {
+            return Ok(false);
+        }
+        // Nothing can have changed in between.
+        self.filter.remove(&ticket, others).map_err(AdaptError::from)?;
+        Ok(true)
+    }
+
+    /// Shrinks the filter to the smallest size that holds its contents. Nothing learned is lost.
+    pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+        self.filter.shrink_to_fit()
+    }
+
+    /// Doubles the filter.
+    pub fn grow(&mut self) -> Result<(), SetError<M::Error>> {
+        self.filter = grown(&self.filter, &self.map)?;
+        Ok(())
+    }
+
+    /// Gives every key a fingerprint of fresh length, or as long as it has. Reads the whole map, once, and
+    /// counts the keys.
+    pub fn rejuvenate(&mut self) -> Result<(), SetError<M::Error>> {
+        self.filter = rebuilt(&self.filter, &self.map, &[])?;
+        Ok(())
+    }
+
+    /// A set from a map that may have changed since the filter was saved: reads the whole map, once. Keys
+    /// that the filter does not know get fingerprints, fingerprints without a key go, and what the filter
+    /// and the records have learned stays learned.
+    pub fn recover<B: AsRef<[u8]>>(
+        filter: &AdaptiveFilter<B>,
+        map: M,
+        journal: impl IntoIterator<Item = Record>,
+    ) -> Result<Self, SetError<M::Error>> {
+        let separate = |record| match record {
+            Record::Separate(prefix) => Some(prefix),
+            Record::Inserted(_) => None,
+        };
+        let mut apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
+        apart.sort();
+        Ok(Self { filter: rebuilt(filter, &map, &apart)?, map })
+    }
+
+    /// Does again what a record of a journal says, on a filter that was saved before. May be done more than
+    /// once. Much cheaper than [`recover`](Self::recover) for few records. Keys that were removed since
+    /// leave fingerprints behind, which the first false positive clears away; [`recount`](Self::recount)
+    /// counts the keys.
+    pub fn replay(&mut self, record: &Record) -> Result<(), SetError<M::Error>> {
+        match record {
+            Record::Inserted(hash) => {
+                for (key, tag) in keys_with_hash(&self.map, *hash).map_err(SetError::Map)? {
+                    self.cover(&key, tag)?;
+                }
+                Ok(())
+            }
+            Record::Separate(apart) => self.edit(|filter, map| {
+                let Some(ticket) = filter.query_prefix(apart) else { return Ok(()) };
+                let hasher = filter.hasher.clone();
+                let keys = keys_under(map, &hasher, &ticket.prefix).map_err(SetError::Map)?;
+                filter.separate(&ticket, apart, keys)?;
+                Ok(())
+            }),
+        }
+    }
+
+    /// Gives a key of the map a fingerprint with its tag, if it has none.
+    fn cover(&mut self, key: &[u8], tag: u64) -> Result<(), SetError<M::Error>> {
+        self.edit(|filter, map| match filter.insert_tagged(key, tag)? {
+            Insertion::Covered(ticket) if ticket.tag != tag => {
+                let hasher = filter.hasher.clone();
+                let others = keys_under(map, &hasher, &ticket.prefix).map_err(SetError::Map)?;
+                Ok(filter.insert_apart(&ticket, key, tag, true, others)?)
+            }
+            Insertion::Covered(ticket) => Ok(filter.insert_covered(&ticket).map_err(AdaptError::from)?),
+            Insertion::Stored => Ok(()),
+        })
+    }
+
+    /// Counts the keys of the map, which it reads as a whole.
+    pub fn recount(&mut self) -> Result<u64, SetError<M::Error>> {
+        self.filter.len = count(&self.map).map_err(SetError::Map)?;
+        Ok(self.filter.len)
+    }
+
+    /// Adds all keys of another set that hashes in the same way. What either filter has learned stays
+    /// learned. Where both have a key, this set's tag counts. If the error rate got too high, all keys get
+    /// fingerprints of fresh length.
+    pub fn merge_from<N: ReverseMap<Error = M::Error>>(
+        &mut self,
+        other: &AdaptiveSet<N>,
+    ) -> Result<(), SetError<M::Error>> {
+        let hasher = self.filter.hasher.clone();
+        let (mine, theirs) = (&self.map, &other.map);
+        let mut merged = self.filter.try_clone()?;
+        merged
+            .merge_from(
+                &other.filter,
+                |prefix| keys_under(mine, &hasher, prefix),
+                |prefix| keys_under(theirs, &hasher, prefix),
+            )
+            .map_err(|error| set_error(error, &self.filter))?;
+        let new = self.copy_rows(other)?;
+        merged.len = self.filter.len + new;
+        self.filter = merged;
+        if self.filter.expected_error_rate() > self.filter.highest_error_rate() {
+            self.rejuvenate()?;
+        }
+        Ok(())
+    }
+
+    /// Copies the rows of another set that are not in this one.
+    fn copy_rows<N: ReverseMap<Error = M::Error>>(
+        &mut self,
+        other: &AdaptiveSet<N>,
+    ) -> Result<u64, SetError<M::Error>> {
+        let (filter, map) = (&self.filter, &mut self.map);
+        let (mut new, mut error) = (0, None);
+        let copy = &mut |row: crate::reverse_map::Row<'_>| {
+            let known = if filter.contains(row.key) { map.contains(row.hash, row.key) } else { Ok(false) };
+            let copied = known.and_then(|known| match known {
+                true => Ok(false),
+                false => map.insert(row.hash, row.key, row.value).map(|_| true),
+            });
+            match copied {
+                Ok(copied) => new += u64::from(copied),
+                Err(failed) => {
+                    error = Some(failed);
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        };
+        other.map.visit(0..=u64::MAX, copy).map_err(SetError::Map)?;
+        error.map_or(Ok(new), |error| Err(SetError::Map(error)))
+    }
+
+    /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
+    pub fn for_each(&self, mut visit: impl FnMut(&[u8], u64)) -> Result<(), M::Error> {
+        self.map.visit(0..=u64::MAX, &mut |row| {
+            visit(row.key, tag_of(row.value));
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Checks the filter, that every key of the map has a fingerprint with its tag, and that every
+    /// fingerprint has a key. Reads everything. `Ok(Err(what))` says what is wrong.
+    pub fn validate(&self) -> Result<Result<(), String>, M::Error> {
+        if let Err(what) = self.filter.validate() {
+            return Ok(Err(what));
+        }
+        let (mut wrong, mut len) = (None, 0);
+        let mut met = std::collections::HashSet::new();
+        self.map.visit(0..=u64::MAX, &mut |row| {
+            len += 1;
+            let words = KeyWords::with_first(&self.filter.hasher, row.key, row.hash);
+            match self.filter.find(&words) {
+                (_, _, Found::Covered(entry)) => {
+                    met.insert(entry.start);
+                    let (tag, found) =
+                        (tag_of(row.value), self.filter.strings().tag(&self.filter.table, &entry));
+                    if tag != found {
+                        wrong = Some(format!("key {:?} has tag {tag}, its fingerprint {found}", row.key));
+                    }
+                }
+                _ => wrong = Some(format!("key {:?} has no fingerprint", row.key)),
+            }
+            if wrong.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if let Some(wrong) = wrong {
+            return Ok(Err(wrong));
+        }
+        if met.len() as u64 != self.filter.entries {
+            return Ok(Err(format!("{} of {} fingerprints have a key", met.len(), self.filter.entries)));
+        }
+        if len != self.len() {
+            return Ok(Err(format!("the map has {len} keys, expected {}", self.len())));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Carries out an operation that fails without a trace, on a larger filter if there is no room. The
+    /// larger filter is taken over only if the operation works there.
+    fn edit<T>(
+        &mut self,
+        mut operation: impl FnMut(&mut AdaptiveFilter, &mut M) -> Result<T, Stop<M::Error>>,
+    ) -> Result<T, SetError<M::Error>> {
+        let done = operation(&mut self.filter, &mut self.map);
+        let Err(Stop::NeedsGrow) = done else { return done.map_err(Stop::into_error) };
+        let mut larger = grown(&self.filter, &self.map)?;
+        loop {
+            match operation(&mut larger, &mut self.map) {
+                Ok(done) => {
+                    self.filter = larger;
+                    return Ok(done);
+                }
+                Err(Stop::NeedsGrow) => larger = grown(&larger, &self.map)?,
+                Err(Stop::Error(error)) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Why an operation stopped.
+enum Stop<E> {
+    NeedsGrow,
+    Error(SetError<E>),
+}
+
+impl<E> Stop<E> {
+    fn into_error(self) -> SetError<E> {
+        match self {
+            Self::Error(error) => error,
+            Self::NeedsGrow => unreachable!("growth was tried"),
+        }
+    }
+}
+
+impl<E> From<SetError<E>> for Stop<E> {
+    fn from(error: SetError<E>) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl<E> From<Indistinguishable> for Stop<E> {
+    fn from(error: Indistinguishable) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl<E> From<InsertError> for Stop<E> {
+    fn from(error: InsertError) -> Self {
+        match error {
+            InsertError::Full { used, slots } => Self::Error(SetError::Full { used, slots }),
+            InsertError::Indistinguishable(error) => Self::Error(error.into()),
+            InsertError::Memory(error) => Self::Error(error.into()),
+            InsertError::NeedsGrow { .. } | InsertError::TooManyCopies => Self::NeedsGrow,
+        }
+    }
+}
+
+impl<E> From<AdaptError> for Stop<E> {
+    fn from(error: AdaptError) -> Self {
+        match error {
+            AdaptError::NeedsGrow { .. } => Self::NeedsGrow,
+            other => Self::Error(other.into()),
+        }
+    }
+}
+
+impl<E> From<AdaptError> for SetError<E> {
+    fn from(error: AdaptError) -> Self {
+        match error {
+            AdaptError::NeedsGrow { used, slots } | AdaptError::Full { used, slots } => {
+                Self::Full { used, slots }
+            }
+            AdaptError::Indistinguishable(error) => error.into(),
+            AdaptError::Stale(_) => unreachable!("a set changes its filter only by its own operations"),
+        }
+    }
+}
+
+fn set_error<E, B: AsRef<[u8]>>(error: RebuildError<E>, filter: &AdaptiveFilter<B>) -> SetError<E> {
+    match error {
+        RebuildError::Lookup(error) => SetError::Map(error),
+        RebuildError::DifferentHash => SetError::DifferentHash,
+        RebuildError::Unsorted { index } => SetError::Unsorted { index },
+        RebuildError::Indistinguishable(error) => error.into(),
+        RebuildError::Memory(error) => error.into(),
+        RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
+            SetError::Full { used: filter.used_slots(), slots: filter.slots() }
+        }
+    }
+}
+
+/// The filter in the next larger size.
+fn grown<M: ReverseMap>(filter: &AdaptiveFilter, map: &M) -> Result<AdaptiveFilter, SetError<M::Error>> {
+    let hasher = filter.hasher.clone();
+    let grown = filter
+        .grown(|_, prefix| rows_under(map, &hasher, prefix))
+        .map_err(|error| set_error(error, filter))?;
+    Ok(filter.with_grown(grown))
+}
+
+/// A filter with fresh fingerprints for all keys of a map.
+fn rebuilt<B: AsRef<[u8]>, M: ReverseMap>(
+    old: &AdaptiveFilter<B>,
+    map: &M,
+    apart: &[Prefix],
+) -> Result<AdaptiveFilter, SetError<M::Error>> {
+    let done = match rebuilt_for(old.len, old, map, apart) {
+        // The map has far more keys than the filter knew.
+        Err(RebuildError::Capacity { .. }) => {
+            rebuilt_for(count(map).map_err(SetError::Map)?, old, map, apart)
+        }
+        done => done,
+    };
+    done.map_err(|error| set_error(error, old))
+}
+
+/// The same, given about how many keys there are.
+fn rebuilt_for<B: AsRef<[u8]>, M: ReverseMap>(
+    keys: u64,
+    old: &AdaptiveFilter<B>,
+    map: &M,
+    apart: &[Prefix],
+) -> Result<AdaptiveFilter, RebuildError<M::Error>> {
+    let empty = old.empty_for(keys)?;
+    let hasher = empty.hasher.clone();
+    let mut filling = Filling::new(empty, Some(old), apart)?;
+    let mut failed = None;
+    map.visit(0..=u64::MAX, &mut |row| {
+        let words = KeyWords::with_first(&hasher, row.key.to_vec(), row.hash);
+        match filling.add(words, tag_of(row.value)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })
+    .map_err(RebuildError::Lookup)?;
+    match failed {
+        Some(error) => Err(error),
+        None => filling.finish(),
+    }
+}
+
+/// How many rows a map has.
+fn count<M: ReverseMap>(map: &M) -> Result<u64, M::Error> {
+    let mut rows = 0;
+    map.visit(0..=u64::MAX, &mut |_| {
+        rows += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(rows)
+}
+
+/// The keys of a map under a prefix.
+fn keys_under<M: ReverseMap>(map: &M, hasher: &Hasher, prefix: &Prefix) -> Result<Vec<Vec<u8>>, M::Error> {
+    Ok(rows_under(map, hasher, prefix)?.into_iter().map(KeyWords::into_key).collect())
+}
+
+/// The keys of a map under a prefix, with their hashes.
+fn rows_under<'a, M: ReverseMap>(
+    map: &M,
+    hasher: &'a Hasher,
+    prefix: &Prefix,
+) -> Result<Vec<KeyWords<'a, Vec<u8>>>, M::Error> {
+    let mut rows = Vec::new();
+    map.visit(prefix.first_words(), &mut |row| {
+        let words = KeyWords::with_first(hasher, row.key, row.hash);
+        if prefix.is_prefix_of(&words) {
+            rows.push(KeyWords::with_first(hasher, row.key.to_vec(), row.hash));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(rows)
+}
+
+/// The bytes of a key, and its tag.
+type TaggedKey = (Vec<u8>, u64);
+
+/// The keys of a map with this hash, and their tags.
+fn keys_with_hash<M: ReverseMap>(map: &M, hash: u64) -> Result<Vec<TaggedKey>, M::Error> {
+    let mut keys = Vec::new();
+    map.visit(hash..=hash, &mut |row| {
+        keys.push((row.key.to_vec(), tag_of(row.value)));
+        ControlFlow::Continue(())
+    })?;
+    Ok(keys)
+}
+
+/// A tag as the value of a row: its bytes from the lowest to the highest that is not 0.
+fn value_of(tag: u64) -> Vec<u8> {
+    tag.to_le_bytes()[..8 - tag.leading_zeros() as usize / 8].to_vec()
+}
+
+/// The tag in the value of a row.
+fn tag_of(value: &[u8]) -> u64 {
+    value.iter().take(8).rev().fold(0, |tag, &byte| tag << 8 | u64::from(byte))
+}

@@ -1,0 +1,94 @@
+//! What a filter knows of itself.
+
+use super::AdaptiveFilter;
+use super::builder::highest_rate;
+
+/// Counts of what mutating calls did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub(super) reported: u64,
+    pub(super) fixed: u64,
+    pub(super) adaptation_slots: u64,
+    pub(super) growths: u64,
+    pub(super) rejuvenated: u64,
+}
+
+/// What happened to an [`AdaptiveFilter`] since it was made or read. Queries are not counted: they change
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdaptiveStats {
+    /// False positives that were reported.
+    pub reported: u64,
+    /// Those of them that were fixed.
+    pub fixed: u64,
+    /// Slots that adaptations took.
+    pub adaptation_slots: u64,
+    /// How often the filter doubled.
+    pub growths: u64,
+    /// Fingerprints that ran out of bits and were given fresh length.
+    pub rejuvenated: u64,
+}
+
+/// How long the fingerprints of an [`AdaptiveFilter`] are. Made by [`AdaptiveFilter::lengths`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Lengths {
+    /// `bits[n]` fingerprints have `n` bits.
+    pub bits: Vec<u64>,
+    /// `ages[n]` fingerprints in a single slot are `n` bits shorter than a new one: about as many growths
+    /// ago they were made.
+    pub ages: Vec<u64>,
+    /// Fingerprints that take more than one slot: they have adapted.
+    pub extended: u64,
+    /// The probability that a key that is not in the set and was never asked for is found now.
+    pub expected_error_rate: f64,
+}
+
+impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+    /// What happened since the filter was made or read.
+    pub fn stats(&self) -> AdaptiveStats {
+        let Counters { reported, fixed, adaptation_slots, growths, rejuvenated } = self.counters;
+        AdaptiveStats { reported, fixed, adaptation_slots, growths, rejuvenated }
+    }
+
+    /// How long the fingerprints are, and which error rate follows. Reads the whole table.
+    pub fn lengths(&self) -> Lengths {
+        let (strings, table) = (self.strings(), &self.table);
+        let mut lengths =
+            Lengths { bits: Vec::new(), ages: Vec::new(), extended: 0, expected_error_rate: 0.0 };
+        for (_, run) in table.runs() {
+            for entry in strings.entries(table, run) {
+                let len = strings.len(table, &entry);
+                count(&mut lengths.bits, len);
+                if entry.string_slots > 1 {
+                    lengths.extended += 1;
+                } else {
+                    count(&mut lengths.ages, strings.bits_in(1) - len);
+                }
+            }
+        }
+        let shares = (0..).zip(&lengths.bits).map(|(len, &count)| count as f64 * (-f64::from(len)).exp2());
+        lengths.expected_error_rate = shares.sum();
+        lengths
+    }
+
+    /// The probability that a key that is not in the set and was never asked for is found now, from the
+    /// actual lengths of the fingerprints. Reads the whole table.
+    pub fn expected_error_rate(&self) -> f64 {
+        self.lengths().expected_error_rate
+    }
+
+    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
+    pub fn highest_error_rate(&self) -> f64 {
+        highest_rate(self.remainder_bits, self.growth)
+    }
+}
+
+fn count(histogram: &mut Vec<u64>, at: u32) {
+    let at = at as usize;
+    if histogram.len() <= at {
+        histogram.resize(at + 1, 0);
+    }
+    histogram[at] += 1;
+}

@@ -1,0 +1,162 @@
+//! Maps that fail: at every call of every operation, filter and map stay as they were.
+
+use std::cell::Cell;
+use std::ops::{ControlFlow, RangeInclusive};
+
+use super::*;
+use crate::error::SetError;
+use crate::random::Random;
+use crate::reverse_map::{ReverseMap, Row};
+
+/// A map that fails at a call chosen beforehand.
+#[derive(Clone)]
+struct Failing {
+    map: MemoryMap,
+    /// How many calls work before one does not.
+    left: Cell<u64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("could not look")]
+struct CouldNotLook;
+
+impl Failing {
+    fn call(&self) -> Result<(), CouldNotLook> {
+        let left = self.left.get();
+        self.left.set(left.wrapping_sub(1));
+        if left == 0 { Err(CouldNotLook) } else { Ok(()) }
+    }
+}
+
+impl ReverseMap for Failing {
+    type Error = CouldNotLook;
+
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, CouldNotLook> {
+        self.call()?;
+        Ok(self.map.insert(hash, key, value).unwrap())
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, CouldNotLook> {
+        self.call()?;
+        Ok(self.map.remove(hash, key).unwrap())
+    }
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), CouldNotLook> {
+        self.call()?;
+        self.map.visit(hashes, visit).unwrap();
+        // Some rows came before the connection broke.
+        self.call()
+    }
+
+    fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, CouldNotLook> {
+        self.call()?;
+        Ok(self.map.contains(hash, key).unwrap())
+    }
+}
+
+/// Carries out an operation with a map that fails at the first call, at the second, and so on, until it
+/// works; after every failure everything must be as before.
+fn fail_everywhere<T>(
+    set: &mut AdaptiveSet<Failing>,
+    what: &str,
+    operation: impl Fn(&mut AdaptiveSet<Failing>) -> Result<T, SetError<CouldNotLook>>,
+) -> u64 {
+    for calls in 0.. {
+        let (before, rows) = (set.filter().to_bytes(), set.map().map.clone());
+        set.map().left.set(calls);
+        match operation(set) {
+            Ok(_) => {
+                set.map().left.set(u64::MAX);
+                set.validate().unwrap().unwrap();
+                return calls;
+            }
+            Err(SetError::Map(CouldNotLook)) => {
+                assert_eq!(set.filter().to_bytes(), before, "{what} failed at call {calls}");
+                assert!(set.map().map == rows, "{what} failed at call {calls}");
+                set.map().left.set(u64::MAX);
+                set.validate().unwrap().unwrap();
+            }
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_map_that_fails_at_any_call_leaves_everything_as_it_was() {
+    let mut random = Random(3);
+    let mut failures = [0; 6];
+    for (name, hasher) in hashers() {
+        let builder = AdaptiveFilter::builder().hasher(hasher).quotient_bits(2).remainder_bits(2);
+        let map = Failing { map: MemoryMap::new(), left: Cell::new(u64::MAX) };
+        let mut set = builder.build_set(map).unwrap();
+        for _ in 0..250 {
+            let key = random.below(UNIVERSE.into()) as u16;
+            let kind = random.below(20) as usize;
+            let (kind, calls) = match kind {
+                0..=8 => (
+                    0,
+                    fail_everywhere(&mut set, "insert", |set| set.insert_tagged(&key, u64::from(key) % 2)),
+                ),
+                9..=12 => (1, fail_everywhere(&mut set, "remove", |set| set.remove(&key))),
+                13..=16 => (2, fail_everywhere(&mut set, "adapt", |set| set.adapt(&key))),
+                17..=18 => (3, fail_everywhere(&mut set, "ask", |set| set.contains_exactly(&key))),
+                _ => {
+                    let calls = fail_everywhere(&mut set, "grow", AdaptiveSet::grow);
+                    set.shrink_to_fit().unwrap();
+                    (4, calls + fail_everywhere(&mut set, "rejuvenate", AdaptiveSet::rejuvenate))
+                }
+            };
+            failures[kind] += calls;
+        }
+        println!("{name}: {failures:?}");
+    }
+    assert!(failures[..5].iter().all(|&count| count > 50), "{failures:?}");
+}
+
+#[test]
+fn a_merge_that_fails_loses_nothing() {
+    let build = |keys: std::ops::Range<u16>| {
+        let map = Failing { map: MemoryMap::new(), left: Cell::new(u64::MAX) };
+        let builder = AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(4).remainder_bits(3);
+        let mut set = builder.build_set(map).unwrap();
+        keys.for_each(|key| assert!(set.insert(&key).unwrap()));
+        (500..700u16).for_each(|query| assert!(!set.contains_exactly(&query).unwrap()));
+        set
+    };
+    let (mut one, other) = (build(0..60), build(40..100));
+    for calls in 0.. {
+        let before = one.filter().to_bytes();
+        one.map().left.set(calls);
+        let merged = one.merge_from(&other);
+        one.map().left.set(u64::MAX);
+        match merged {
+            Ok(()) => break,
+            Err(SetError::Map(CouldNotLook)) => {
+                // Rows may have been copied already, but no key of this set is lost, and none has appeared.
+                if one.filter().to_bytes() != before {
+                    // Merged, and only the refreshing afterwards failed.
+                    assert!((0..100u16).all(|key| one.contains(&key)));
+                }
+                assert!((0..60u16).all(|key| one.contains(&key) && one.lookup(&key).unwrap()));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    one.recount().unwrap();
+    one.validate().unwrap().unwrap();
+    assert_eq!(one.len(), 100);
+    assert!((500..700u16).all(|query| !one.contains(&query)), "both had learned that");
+}
+
+#[test]
+fn sets_of_different_hashes_do_not_merge() {
+    let set = |seed| {
+        AdaptiveSet::builder().hasher(Hasher::fast_with_seed(seed)).build_set(MemoryMap::new()).unwrap()
+    };
+    assert!(matches!(set(1).merge_from(&set(2)), Err(SetError::DifferentHash)));
+}

@@ -1,0 +1,99 @@
+//! Callers who hash themselves.
+
+use super::*;
+use crate::error::InsertError;
+use crate::filter::adaptive::Insertion;
+use crate::prefix::Prefix;
+use crate::random::Random;
+use std::convert::Infallible;
+
+#[test]
+fn hashes_are_found_through_growth_and_adaptation() {
+    for seed in 0..20 {
+        let mut random = Random(seed);
+        let mut filter =
+            AdaptiveFilter::builder().quotient_bits(2).remainder_bits(1 + seed as u32 % 5).build().unwrap();
+        let mut members = BTreeSet::new();
+        for _ in 0..400 {
+            // Twelve bits, spread: many agree far.
+            let hash = random.below(1 << 12) << 52;
+            let insertion = loop {
+                match filter.insert_hash(hash) {
+                    Err(InsertError::NeedsGrow { .. }) => {
+                        let under = |prefix: &Prefix| Ok::<_, Infallible>(under(&members, prefix));
+                        filter.grow_hashes(under).unwrap();
+                    }
+                    done => break done.unwrap(),
+                }
+            };
+            if let Insertion::Covered(ticket) = insertion
+                && !members.contains(&hash)
+            {
+                filter.insert_covered(&ticket).unwrap();
+            }
+            members.insert(hash);
+            let query = random.below(1 << 12) << 52;
+            if let Query::Maybe(ticket) = filter.query_hash(query) {
+                match filter.adapt_hash(&ticket, query, under(&members, ticket.prefix())) {
+                    Ok(Adapted::Fixed { .. }) => assert!(!filter.contains_hash(query)),
+                    Ok(adapted) => assert_eq!(adapted, Adapted::WasMember),
+                    Err(error) => assert!(matches!(error, crate::error::AdaptError::NeedsGrow { .. })),
+                }
+            }
+            filter.validate().unwrap();
+            assert_eq!(filter.len(), members.len() as u64);
+            let all: Vec<u64> = members.iter().copied().collect();
+            let mut found = vec![false; all.len()];
+            filter.contains_hash_batch(&all, &mut found);
+            assert!(found.iter().all(|&found| found));
+        }
+    }
+}
+
+fn under(members: &BTreeSet<u64>, prefix: &Prefix) -> Vec<u64> {
+    members.range(prefix.first_words()).copied().collect()
+}
+
+#[test]
+fn loading_in_order_stores_what_inserting_does() {
+    let mut random = Random(9);
+    for round in 0..30u64 {
+        let count = random.below(300);
+        let mut hashes: Vec<u64> =
+            (0..count).map(|_| random.next() & !(u64::MAX >> (4 + round % 20))).collect();
+        hashes.sort();
+        hashes.dedup();
+        let builder = || AdaptiveFilter::builder().quotient_bits(9).remainder_bits(6);
+        let loaded = builder().load_hashes(hashes.iter().copied()).unwrap();
+        loaded.validate().unwrap();
+        let mut inserted = builder().hasher(loaded.hasher().clone()).build().unwrap();
+        for &hash in &hashes {
+            if let Insertion::Covered(ticket) = inserted.insert_hash(hash).unwrap() {
+                inserted.insert_covered(&ticket).unwrap();
+            }
+        }
+        assert_eq!(inserted.to_bytes(), loaded.to_bytes());
+        // Too small at first: grows on the way.
+        let grown = AdaptiveFilter::builder()
+            .quotient_bits(4)
+            .remainder_bits(6)
+            .load_hashes(hashes.iter().copied())
+            .unwrap();
+        grown.validate().unwrap();
+        assert!(hashes.iter().all(|&hash| grown.contains_hash(hash)));
+    }
+}
+
+#[test]
+fn loading_out_of_order_is_refused() {
+    let error = AdaptiveFilter::builder().load_hashes([1, 3, 2]).unwrap_err();
+    assert!(matches!(error, crate::error::RebuildError::Unsorted { index: 2 }));
+}
+
+#[test]
+fn equal_hashes_cannot_be_told_apart() {
+    let mut filter = AdaptiveFilter::builder().quotient_bits(4).build().unwrap();
+    let _ = filter.insert_hash(5).unwrap();
+    let Query::Maybe(ticket) = filter.query_hash(5) else { panic!() };
+    assert_eq!(filter.adapt_hash(&ticket, 5, [5]).unwrap(), Adapted::WasMember);
+}

@@ -1,0 +1,178 @@
+//! Filters whose keys are kept by the caller.
+
+use super::*;
+use crate::error::{AdaptError, InsertError, Stale};
+use crate::filter::adaptive::{Growth, Insertion};
+
+/// A filter in which every key of the same first byte meets one fingerprint.
+fn coarse() -> AdaptiveFilter {
+    let hasher = Hasher::chosen(|bytes, index| match index {
+        0 => u64::from(bytes[0]) << 56 | u64::from(*bytes.get(1).unwrap_or(&0)) << 40,
+        _ => 0,
+    });
+    AdaptiveFilter::builder().hasher(hasher).quotient_bits(4).remainder_bits(4).build().unwrap()
+}
+
+fn ticket(filter: &AdaptiveFilter, key: &[u8]) -> super::super::Ticket {
+    match filter.query(key) {
+        Query::Maybe(ticket) => ticket,
+        Query::Absent => panic!("{key:?} is absent"),
+    }
+}
+
+#[test]
+fn a_ticket_is_stale_after_any_change_under_its_prefix() {
+    let mut filter = coarse();
+    assert_eq!(filter.insert(b"a1").unwrap(), Insertion::Stored);
+    let old = ticket(&filter, b"a9");
+    // A covered insert changes no byte, and makes the ticket stale all the same.
+    let before = filter.to_bytes();
+    let Insertion::Covered(covered) = filter.insert(b"a2").unwrap() else { panic!() };
+    assert_eq!(filter.to_bytes(), before);
+    filter.insert_covered(&covered).unwrap();
+    let unchanged = filter.to_bytes();
+    assert!(matches!(filter.adapt(&old, b"a9", ["a1"]), Err(AdaptError::Stale(Stale))));
+    assert!(matches!(filter.remove(&old, false), Err(Stale)));
+    assert_eq!(filter.to_bytes(), unchanged);
+    let fresh = ticket(&filter, b"a9");
+    // What happens elsewhere does not matter.
+    let _ = filter.insert([0xf0, 0].as_slice()).unwrap();
+    assert!(matches!(filter.adapt(&fresh, b"a9", ["a1", "a2"]), Ok(Adapted::Fixed { .. })));
+    assert!(filter.contains("a1") && filter.contains("a2") && !filter.contains("a9"));
+    assert!(matches!(filter.adapt(&fresh, b"a9", ["a1", "a2"]), Err(AdaptError::Stale(Stale))));
+}
+
+#[test]
+fn growth_makes_every_ticket_stale() {
+    let mut filter = coarse();
+    let _ = filter.insert(b"a1").unwrap();
+    let old = ticket(&filter, b"a1");
+    filter.grow(|_| Ok::<_, std::io::Error>(["a1"])).unwrap();
+    assert!(matches!(filter.remove(&old, false), Err(Stale)));
+    assert!(matches!(filter.insert_covered(&old), Ok(())), "the fingerprint is still there");
+}
+
+#[test]
+fn keys_that_are_not_under_the_prefix_are_ignored() {
+    let mut filter = coarse();
+    let _ = filter.insert(b"a1").unwrap();
+    let _ = filter.insert(b"z1").unwrap();
+    let ticket = ticket(&filter, b"a9");
+    assert!(matches!(filter.adapt(&ticket, b"a9", ["z1", "a1", "m1"]), Ok(Adapted::Fixed { .. })));
+    filter.validate().unwrap();
+    assert_eq!(filter.fingerprints(), 2);
+    assert!(filter.contains("a1") && filter.contains("z1") && !filter.contains("m1"));
+}
+
+#[test]
+fn a_fingerprint_without_keys_goes_and_a_failed_lookup_changes_nothing() {
+    let mut filter = coarse();
+    let _ = filter.insert(b"a1").unwrap();
+    let before = filter.to_bytes();
+    // Old enough to need its keys at the next growth.
+    let failing = |_: &crate::Prefix| Err::<Vec<String>, _>(std::io::Error::other("no map"));
+    while filter.grow(failing).is_ok() {}
+    assert!(filter.contains("a1"));
+    assert!(filter.lengths().ages.last() == Some(&1), "it has no bit left");
+    let stuck = filter.to_bytes();
+    assert!(filter.grow(failing).is_err());
+    assert_eq!(filter.to_bytes(), stuck);
+    // "Nothing there" is something else: then the fingerprint goes.
+    filter.grow(|_| Ok::<Vec<String>, std::io::Error>(Vec::new())).unwrap();
+    assert_eq!((filter.fingerprints(), filter.contains("a1")), (0, false));
+
+    let mut filter = AdaptiveFilter::from_bytes(&before).unwrap();
+    filter.hasher = coarse().hasher;
+    let ticket = ticket(&filter, b"a9");
+    assert_eq!(filter.adapt(&ticket, b"a9", Vec::<String>::new()).unwrap(), Adapted::Vanished);
+    assert_eq!((filter.len(), filter.fingerprints(), filter.used_slots()), (0, 0, 0));
+}
+
+#[test]
+fn a_key_goes_with_its_fingerprint_only_if_it_is_the_last() {
+    let mut filter = coarse();
+    for key in ["a1", "a2"] {
+        if let Insertion::Covered(ticket) = filter.insert(key).unwrap() {
+            filter.insert_covered(&ticket).unwrap();
+        }
+    }
+    assert_eq!((filter.len(), filter.fingerprints()), (2, 1));
+    let first = ticket(&filter, b"a1");
+    filter.remove(&first, true).unwrap();
+    assert!(filter.contains("a2"));
+    assert!(matches!(filter.remove(&first, false), Err(Stale)));
+    let second = ticket(&filter, b"a2");
+    filter.remove(&second, false).unwrap();
+    assert_eq!((filter.len(), filter.fingerprints(), filter.contains("a2")), (0, 0, false));
+}
+
+#[test]
+fn a_full_filter_says_what_it_needs_and_stays_as_it_is() {
+    let build = |growth| {
+        AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(5).growth(growth).build().unwrap()
+    };
+    let fill = |filter: &mut AdaptiveFilter| {
+        for key in 0u64.. {
+            match filter.insert(&key) {
+                Ok(_) => assert!(key < 1000),
+                Err(error) => return error,
+            }
+        }
+        unreachable!()
+    };
+    let mut grows = build(Growth::Grow { max_bytes: None });
+    assert!(matches!(fill(&mut grows), InsertError::NeedsGrow { used: 30, slots: 32 }));
+    let before = grows.to_bytes();
+    assert!(matches!(fill(&mut grows), InsertError::NeedsGrow { .. }));
+    assert_eq!(grows.to_bytes(), before);
+
+    assert!(matches!(fill(&mut build(Growth::Refuse)), InsertError::Full { used: 30, slots: 32 }));
+    let limit = before.len() as u64;
+    let mut limited = build(Growth::Grow { max_bytes: Some(limit) });
+    assert!(matches!(fill(&mut limited), InsertError::Full { .. }));
+    let mut roomy = build(Growth::Grow { max_bytes: Some(4 * limit) });
+    assert!(matches!(fill(&mut roomy), InsertError::NeedsGrow { .. }));
+
+    // Adaptations need room as well.
+    let under = |filter: &AdaptiveFilter, ticket: &super::super::Ticket| -> Vec<u64> {
+        (0..40u64).filter(|key| ticket.prefix().covers(filter.hasher(), key)).collect()
+    };
+    let query = (1000u64..).find(|query| grows.contains(query)).unwrap();
+    let Query::Maybe(ticket) = grows.query(&query) else { panic!() };
+    let keys = under(&grows, &ticket);
+    let adapted = grows.adapt(&ticket, &query, keys);
+    assert!(matches!(adapted, Err(AdaptError::NeedsGrow { .. })), "{adapted:?}");
+    assert_eq!(grows.to_bytes(), before);
+    assert_eq!((grows.stats().reported, grows.stats().fixed), (0, 0));
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    use crate::error::BuildError;
+    let builder = AdaptiveFilter::builder;
+    assert!(matches!(builder().error_rate(0.0).build(), Err(BuildError::ErrorRate { .. })));
+    assert!(matches!(builder().error_rate(f64::NAN).build(), Err(BuildError::ErrorRate { .. })));
+    assert!(matches!(builder().error_rate(1e-30).build(), Err(BuildError::NotEnoughBits { .. })));
+    assert!(matches!(builder().remainder_bits(0).build(), Err(BuildError::OutOfRange { .. })));
+    assert!(matches!(builder().remainder_bits(61).build(), Err(BuildError::OutOfRange { .. })));
+    assert!(matches!(builder().quotient_bits(49).build(), Err(BuildError::OutOfRange { .. })));
+    assert!(matches!(builder().growth(Growth::Refuse).build(), Err(BuildError::NoSize)));
+    assert!(matches!(builder().capacity(1).quotient_bits(1).build(), Err(BuildError::Contradiction { .. })));
+    assert!(matches!(
+        builder().error_rate(0.1).remainder_bits(1).build(),
+        Err(BuildError::Contradiction { .. })
+    ));
+}
+
+#[test]
+fn a_clone_is_a_filter_of_its_own() {
+    let mut filter = coarse();
+    let _ = filter.insert(b"a1").unwrap();
+    let mut copy = filter.clone();
+    let ticket = ticket(&copy, b"a1");
+    copy.remove(&ticket, false).unwrap();
+    assert!(filter.contains(b"a1") && !copy.contains(b"a1"));
+    copy.clear();
+    assert!(filter.empty_like().unwrap().is_empty());
+    assert!(!format!("{filter:?}").contains("seed"), "a summary keeps secrets");
+}

@@ -1,0 +1,93 @@
+//! Tickets: what a query hands to the caller, who looks into the map and comes back with it.
+//!
+//! Between the two the filter may have changed, and not every change shows in its bytes: a key that is
+//! inserted under an existing fingerprint leaves no trace, but whoever has read the map before and acts on
+//! what was there would lose it. So every change counts a version up, and a ticket remembers it.
+//!
+//! One version for the whole filter would let busy writers make every ticket stale; there are 64, one for
+//! each value of the first six bits of a hash.
+
+use crate::prefix::Prefix;
+
+/// How many bits of a hash say which version is its own.
+const STRIPE_BITS: u32 = 6;
+
+/// A fingerprint that a key has met, and the state of the filter at that time.
+///
+/// Made by [`query`](super::AdaptiveFilter::query) and [`insert`](super::AdaptiveFilter::insert). Look up
+/// the keys under [`prefix`](Self::prefix) and come back with the ticket; if a key came or went in the
+/// meantime, the answer is `Stale` and nothing happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    pub(super) prefix: Prefix,
+    pub(super) tag: u64,
+    pub(super) stamp: u64,
+}
+
+impl Ticket {
+    /// The fingerprint: the keys under it are those whose hashes begin like this.
+    pub fn prefix(&self) -> &Prefix {
+        &self.prefix
+    }
+
+    /// The tag of the fingerprint, 0 if none was given.
+    pub fn tag(&self) -> u64 {
+        self.tag
+    }
+}
+
+/// The versions of a filter.
+#[derive(Clone)]
+pub(super) struct Versions {
+    stripes: [u64; 1 << STRIPE_BITS],
+}
+
+impl Versions {
+    pub(super) fn new() -> Self {
+        Self { stripes: [0; 1 << STRIPE_BITS] }
+    }
+
+    /// A key with this hash, or a fingerprint that begins like it, came, went or changed.
+    #[inline(always)]
+    pub(super) fn bump(&mut self, hash: u64) {
+        let stripe = &mut self.stripes[(hash >> (64 - STRIPE_BITS)) as usize];
+        *stripe = stripe.wrapping_add(1);
+    }
+
+    /// Everything may have changed.
+    pub(super) fn bump_all(&mut self) {
+        for stripe in &mut self.stripes {
+            *stripe = stripe.wrapping_add(1);
+        }
+    }
+
+    /// A number that changes when anything under a prefix does: versions only count up, so their sum stays
+    /// the same only if each of them does.
+    pub(super) fn stamp(&self, prefix: &Prefix) -> u64 {
+        let (first, last) = prefix.first_words().into_inner();
+        let stripes = (first >> (64 - STRIPE_BITS)) as usize..=(last >> (64 - STRIPE_BITS)) as usize;
+        self.stripes[stripes].iter().fold(0, |sum, &version| sum.wrapping_add(version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_changes_with_what_is_under_its_prefix_only() {
+        for len in [0, 1, 5, 6, 7, 20, 64] {
+            let prefix = Prefix::from_bits(0, len);
+            let mut versions = Versions::new();
+            let before = versions.stamp(&prefix);
+            versions.bump(u64::MAX);
+            assert_eq!(versions.stamp(&prefix) == before, len > 0, "{len} bits");
+            let before = versions.stamp(&prefix);
+            versions.bump(0);
+            assert_ne!(versions.stamp(&prefix), before);
+            let before = versions.stamp(&prefix);
+            versions.bump_all();
+            assert_ne!(versions.stamp(&prefix), before);
+        }
+    }
+}

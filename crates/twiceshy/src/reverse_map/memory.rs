@@ -1,0 +1,85 @@
+//! A reverse map in memory.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::ops::{ControlFlow, RangeInclusive};
+
+use super::{ReverseMap, Row};
+
+/// A [`ReverseMap`] in memory, on the standard library's B-tree.
+///
+/// For sets whose keys fit into memory, for tests, and as an example of an implementation. It cannot fail.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct MemoryMap {
+    /// Values by hash and key.
+    rows: BTreeMap<Place, Box<[u8]>>,
+}
+
+/// The hash of a key, and the key.
+type Place = (u64, Box<[u8]>);
+
+impl MemoryMap {
+    /// An empty map.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The value of a key, given with its hash.
+    pub fn get(&self, hash: u64, key: &[u8]) -> Option<&[u8]> {
+        self.rows.get(&(hash, key.into())).map(|value| &**value)
+    }
+
+    /// All rows in the order of their hashes.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|((hash, key), value)| Row { hash: *hash, key, value })
+    }
+}
+
+impl ReverseMap for MemoryMap {
+    type Error = Infallible;
+
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
+        Ok(self.rows.insert((hash, key.into()), value.into()).is_none())
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
+        Ok(self.rows.remove(&(hash, key.into())).is_some())
+    }
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
+        let (first, last) = hashes.into_inner();
+        let from_first = self.rows.range((first, Box::default())..);
+        for ((hash, key), value) in from_first.take_while(|((hash, _), _)| *hash <= last) {
+            if visit(Row { hash: *hash, key, value }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
+        Ok(self.rows.contains_key(&(hash, key.into())))
+    }
+}
+
+/// A summary, without the contents.
+impl fmt::Debug for MemoryMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryMap").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
