@@ -107,6 +107,29 @@ fn a_key_goes_with_its_fingerprint_only_if_it_is_the_last() {
 }
 
 #[test]
+fn replaying_a_mistake_leaves_the_key_alone_that_the_query_has_become() {
+    let mut filter = coarse();
+    for key in ["a1", "a9"] {
+        if let Insertion::Covered(ticket) = filter.insert(key).unwrap() {
+            filter.insert_covered(&ticket).unwrap();
+        }
+    }
+    // A query like "a9" was a mistake once. Now it is a key, and "a1" must be parted from it all the same.
+    let hash = filter.hasher().hash("a9");
+    let apart = crate::Prefix::from_bits(hash >> 36, 28);
+    let ticket = filter.query_prefix(&apart).unwrap();
+    assert!(matches!(filter.separate(&ticket, &apart, ["a1", "a9"]), Ok(Adapted::Fixed { .. })));
+    filter.validate().unwrap();
+    let lengths: Vec<u32> = filter.iter().map(|fingerprint| fingerprint.prefix.len()).collect();
+    assert_eq!((lengths.as_slice(), filter.contains("a1")), ([24, 24].as_slice(), true));
+    // Once more, with everything parted already: nothing gets longer.
+    let ticket = filter.query_prefix(&apart).unwrap();
+    let before = filter.to_bytes();
+    assert!(matches!(filter.separate(&ticket, &apart, ["a9"]), Ok(Adapted::Fixed { slots: 0 })));
+    assert_eq!(filter.to_bytes(), before);
+}
+
+#[test]
 fn a_full_filter_says_what_it_needs_and_stays_as_it_is() {
     let build = |growth| {
         AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(5).growth(growth).build().unwrap()
