@@ -55,6 +55,34 @@ pub(crate) fn set(bytes: &mut [u8], bit: usize, width: u32, value: u64) {
     }
 }
 
+/// 64 fields of one width at the start of a slice, as many as a block of a table has. The slice is checked
+/// once, and not with every access.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    bytes: &'a [u8],
+    width: u8,
+}
+
+impl<'a> Fields<'a> {
+    /// `None` if the slice does not reach a word past the last field.
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], width: u8) -> Option<Self> {
+        let bytes = bytes.get(..8 * usize::from(width) + 8)?;
+        Some(Self { bytes, width })
+    }
+
+    /// The fields from number `i` (modulo 64) on, side by side; 57 bits of them at least.
+    #[inline(always)]
+    pub(crate) fn from(self, i: u32) -> u64 {
+        let bit = i % 64 * u32::from(self.width);
+        #[expect(unsafe_code, reason = "a load without a check of its own")]
+        // SAFETY: the bit is at most `63 * width`, which is less than `8 * width` bytes. `new` checked that
+        // 8 bytes more are there, and the load needs no alignment.
+        let word = unsafe { self.bytes.as_ptr().add((bit / 8) as usize).cast::<u64>().read_unaligned() };
+        u64::from_le(word) >> (bit % 8)
+    }
+}
+
 /// Moves the bits `from..to` up by `by` (1 to 64) bits. What is left in `from..from + by` is
 /// unspecified; bits outside `from..to + by` stay.
 #[inline(always)]
@@ -127,6 +155,20 @@ pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn fields_are_what_is_at_their_place() {
+        for width in 1..=64u8 {
+            let bytes: Vec<u8> = (0..8 * (u32::from(width) + 1)).map(|i| (i * 89 + 7) as u8).collect();
+            let fields = Fields::new(&bytes, width).unwrap();
+            for i in 0..128 {
+                let bits = u32::from(width).min(57);
+                let want = get(&bytes, (i % 64 * u32::from(width)) as usize, bits);
+                assert_eq!(fields.from(i) & low_mask(bits), want, "field {i} of {width} bits");
+            }
+            assert!(Fields::new(&bytes[1..], width).is_none(), "a word must lie behind the fields");
+        }
+    }
+
     use super::*;
 
     fn pattern(len: usize) -> Vec<u8> {

@@ -24,6 +24,12 @@ pub(crate) const fn rank(word: u64, n: u32) -> u32 {
     (word & low_mask(n)).count_ones()
 }
 
+/// [`rank`] for `n < 64`.
+#[inline(always)]
+pub(crate) const fn rank_below(word: u64, n: u32) -> u32 {
+    (word & ((1 << n) - 1)).count_ones()
+}
+
 /// How many of the bits `0..=i` are set (`i < 64`).
 #[inline(always)]
 pub(crate) const fn rank_through(word: u64, i: u32) -> u32 {
@@ -87,6 +93,7 @@ mod tests {
                 }
                 if n < 64 {
                     assert_eq!(high_mask(n), !low_mask(n));
+                    assert_eq!(rank_below(word, n), naive);
                 }
             }
         }
