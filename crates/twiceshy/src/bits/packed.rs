@@ -8,7 +8,7 @@
 //! [`PADDING`] bytes past the last field, and for the range shifts 8 bytes before the first one. In a
 //! table the block header lies before the slots and the padding after the last block.
 
-use super::word::{high_mask, low_mask};
+use super::word::{field_mask, high_mask, low_mask};
 
 /// Bytes that must follow the last field of a slice.
 pub(crate) const PADDING: usize = 16;
@@ -39,16 +39,16 @@ fn load_at_bit(bytes: &[u8], bit: usize) -> u64 {
 #[inline(always)]
 pub(crate) fn get(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let word = if width <= 57 { load(bytes, bit / 8) >> (bit % 8) } else { load_at_bit(bytes, bit) };
-    word & low_mask(width)
+    word & field_mask(width)
 }
 
 /// Writes the field of `width` bits at `bit`. Bits of `value` above `width` must be 0.
 #[inline(always)]
 pub(crate) fn set(bytes: &mut [u8], bit: usize, width: u32, value: u64) {
-    debug_assert_eq!(value & !low_mask(width), 0, "value wider than its field");
+    debug_assert_eq!(value & !field_mask(width), 0, "value wider than its field");
     let (at, shift) = (bit / 8, (bit % 8) as u32);
     let old = load(bytes, at);
-    store(bytes, at, old & !(low_mask(width) << shift) | value << shift);
+    store(bytes, at, old & !(field_mask(width) << shift) | value << shift);
     if shift + width > 64 {
         let (kept, spilt) = (bytes[at + 8], shift + width - 64);
         bytes[at + 8] = kept & !(low_mask(spilt) as u8) | (value >> (64 - shift)) as u8;

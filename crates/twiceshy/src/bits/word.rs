@@ -6,6 +6,12 @@ pub(crate) const fn low_mask(n: u32) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
+/// The bits of a field of `width` bits (1 to 64): [`low_mask`] in fewer steps.
+#[inline(always)]
+pub(crate) const fn field_mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
 /// The bits `from..to` set (`from <= to <= 64`).
 #[inline(always)]
 pub(crate) const fn range_mask(from: u32, to: u32) -> u64 {
@@ -94,6 +100,9 @@ mod tests {
                 if n < 64 {
                     assert_eq!(high_mask(n), !low_mask(n));
                     assert_eq!(rank_below(word, n), naive);
+                }
+                if n > 0 {
+                    assert_eq!(field_mask(n), low_mask(n));
                 }
             }
         }

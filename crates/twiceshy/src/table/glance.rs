@@ -15,7 +15,7 @@ use std::hint::select_unpredictable;
 use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Fields};
-use crate::bits::word::{bit, high_mask, low_mask, rank, rank_below, rank_through};
+use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, rank_through};
 use crate::mem;
 
 /// The most slots that are compared at once. A run of more is rare at any load.
@@ -47,7 +47,7 @@ impl Lanes {
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
         let offset_limit = u32::from(shape.offset_max()).min(64);
-        Self { count, ones, highs, slot_mask: low_mask(width), offset_limit }
+        Self { count, ones, highs, slot_mask: field_mask(width), offset_limit }
     }
 }
 
