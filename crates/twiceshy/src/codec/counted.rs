@@ -168,6 +168,7 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
 #[inline(always)]
 pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, fingerprint: u64) -> bool {
     let (quotient, remainder) = table.parts(fingerprint);
+    table.prefetch_run(quotient);
     if let Some(glance) = table.glance(cpu, quotient) {
         let found = table.find_at_glance(&glance, remainder);
         // What is found further behind may be a digit.

@@ -16,7 +16,6 @@ use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape,
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Fields};
 use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, rank_through};
-use crate::mem;
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
@@ -83,12 +82,6 @@ impl<B: AsRef<[u8]>> Table<B> {
         let bytes = self.bytes().get(self.shape.block_at(block)..)?;
         let (header, slots) = bytes.split_first_chunk()?;
         let slots = Fields::new(slots, width as u8)?;
-        // The slots are usually in another cache line than the words before them: ask for both at once. A
-        // run lies a few slots behind its home, and the next block's header tells the end of a run that
-        // leaves this block: ask for the line after that, too.
-        let home_at = EXTENSION_AT + (home * width) as usize / 8;
-        mem::prefetch(bytes, home_at);
-        mem::prefetch(bytes, home_at + 48);
         let words = Words::load(header);
         let Words { offset, occupied, ends } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
