@@ -34,7 +34,7 @@ use crate::bits::word::low_mask;
 use crate::table::{Full, Glance, Run, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
-const FIRST_DIGIT: u64 = 3;
+const FIRST_DIGIT: usize = 3;
 
 /// An entry of a run: `slots` slots from `start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) fn decode<B: AsRef<[u8]>>(table: &Table<B>, start: u64, end: u64) -> 
 #[cold]
 #[inline(never)]
 fn decode_digits<B: AsRef<[u8]>>(table: &Table<B>, remainder: u64, start: u64, end: u64) -> Entry {
-    let mut slot = start + FIRST_DIGIT;
+    let mut slot = start + FIRST_DIGIT as u64;
     let extra = if table.shape().slot_bits() == 1 {
         let zeros = (slot..end).take_while(|&at| table.slot(at) == 0).count() as u64;
         slot += zeros;
@@ -164,49 +164,43 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
     Err(slot)
 }
 
-/// Whether the run of `quotient` has an entry of `remainder`.
+/// Whether there is an entry of `fingerprint`, quotient above remainder.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
-    cpu: C,
-    table: &Table<B>,
-    quotient: u64,
-    remainder: u64,
-) -> bool {
-    match table.glance(cpu, quotient) {
-        Some(glance) => {
-            let found = table.has_at_glance(&glance, remainder);
-            if !found || is_plain(table, &glance) {
-                return found;
-            }
-            cpu.outlined(LookCloser { table, quotient, remainder })
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, fingerprint: u64) -> bool {
+    let (quotient, remainder) = table.parts(fingerprint);
+    table.prefetch_run(quotient);
+    if let Some(glance) = table.glance(cpu, quotient) {
+        let found = table.find_at_glance(&glance, remainder);
+        // What is found further behind may be a digit.
+        if !table.is_behind::<FIRST_DIGIT>(found) || !table.repeats_at_glance(&glance) {
+            return found != 0;
         }
-        // A call of its own: sharing the one above makes the common path a tenth longer (callgrind).
-        None => cpu.outlined(LookCloser { table, quotient, remainder }),
     }
+    cpu.outlined(LookCloser { table, fingerprint })
 }
 
 /// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
 #[inline(always)]
 fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
-    u64::from(glance.len()) <= FIRST_DIGIT || !table.repeats_at_glance(glance)
+    glance.len() as usize <= FIRST_DIGIT || !table.repeats_at_glance(glance)
 }
 
-/// [`contains`] for all runs.
+/// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.
 struct LookCloser<'a, B> {
     table: &'a Table<B>,
-    quotient: u64,
-    remainder: u64,
+    fingerprint: u64,
 }
 
 impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, quotient, remainder } = self;
+        let Self { table, fingerprint } = self;
+        let (quotient, remainder) = table.parts(fingerprint);
         let run = table.run(cpu, quotient);
         match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
             None => false,
-            Some(slot) => slot < run.start + FIRST_DIGIT || find(table, run, remainder).is_ok(),
+            Some(slot) => slot < run.start + FIRST_DIGIT as u64 || find(table, run, remainder).is_ok(),
         }
     }
 }
@@ -219,7 +213,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
         return true;
     }
     match table.glance(cpu, quotient) {
-        Some(glance) if !table.has_at_glance(&glance, remainder) && is_plain(table, &glance) => {
+        Some(glance) if table.find_at_glance(&glance, remainder) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
             table.insert_at_glance(cpu, &glance, rank, remainder)
         }

@@ -14,9 +14,8 @@ use std::hint::select_unpredictable;
 
 use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
 use crate::bits::cpu::Cpu;
-use crate::bits::packed;
-use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through};
-use crate::mem;
+use crate::bits::packed::{self, Fields};
+use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, rank_through};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
@@ -33,6 +32,8 @@ pub(super) struct Lanes {
     ones: u64,
     /// The highest bits of the first `n` of them.
     highs: [u64; MASKS],
+    /// All bits of one slot.
+    slot_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
     offset_limit: u32,
 }
@@ -44,7 +45,8 @@ impl Lanes {
         let count = (57 / width).min(MOST_LANES as u32);
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
-        Self { count, ones, highs, offset_limit: u32::from(shape.offset_max()).min(64) }
+        let offset_limit = u32::from(shape.offset_max()).min(64);
+        Self { count, ones, highs, slot_mask: field_mask(width), offset_limit }
     }
 }
 
@@ -77,35 +79,38 @@ impl<B: AsRef<[u8]>> Table<B> {
         debug_assert!(!self.shape.has_extensions());
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
         let (block, home) = split(quotient);
-        let bytes = &self.bytes()[self.shape.block_at(block)..];
-        // The slots are usually in another cache line than the words before them: ask for both at once.
-        mem::prefetch(bytes, EXTENSION_AT + (home * width) as usize / 8);
-        let words = Words::load(bytes);
+        let bytes = self.bytes().get(self.shape.block_at(block)..)?;
+        let (header, slots) = bytes.split_first_chunk()?;
+        let slots = Fields::new(slots, width as u8)?;
+        let words = Words::load(header);
         let Words { offset, occupied, ends } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = ends.wrapping_shr(offset) << 1 | 1;
-        let (after, end) = cpu.select_two(own_ends, rank(occupied, home));
+        let (after, end) = cpu.select_two(own_ends, rank_below(occupied, home));
         let start = home.max(offset + after);
+        // If the numbers make no sense, any slot will do.
+        let slots = slots.from(start);
+        // Less than 0, which is a large number here, if the end of the run is not in this block.
         let len = offset.wrapping_add(end).wrapping_sub(start);
-        // If the numbers make no sense, any slot will do for the load.
-        let first_bit = (start % BLOCK_SLOTS as u32 * width) as usize;
-        let slots = packed::load(bytes, EXTENSION_AT + first_bit / 8) >> (first_bit % 8);
-        // Without a run there is nothing to decide. A length of 0 or less is that of a run whose end is
-        // not in this block.
-        let has_run = bit(occupied, home);
-        let beyond = select_unpredictable(has_run, len.wrapping_sub(1), 0);
-        let far = select_unpredictable(has_run, offset, 0);
-        if beyond >= lanes.count || far >= lanes.offset_limit {
+        // Without a run there is nothing to decide.
+        let len = select_unpredictable(bit(occupied, home), len, 0);
+        if len > lanes.count || offset >= lanes.offset_limit {
             return None;
         }
-        let len = select_unpredictable(has_run, len, 0);
         Some(Glance { block, words, home, start, len, slots })
     }
 
     /// The header of a block. For tables without extensions.
     #[inline(always)]
     pub(super) fn words(&self, block: u64) -> Words {
-        Words::load(&self.bytes()[self.shape.block_at(block)..])
+        let bytes = &self.bytes()[self.shape.block_at(block)..];
+        Words::load(bytes.first_chunk().expect("a block has a header"))
+    }
+
+    /// Quotient and first slot of a fingerprint that is as long as both together.
+    #[inline(always)]
+    pub(crate) fn parts(&self, fingerprint: u64) -> (u64, u64) {
+        (fingerprint >> self.shape.slot_bits(), fingerprint & self.lanes.slot_mask)
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
@@ -124,10 +129,8 @@ impl Glance {
 }
 
 impl Words {
-    /// The header of the block that starts with `bytes`.
     #[inline(always)]
-    fn load(bytes: &[u8]) -> Self {
-        let header: &[u8; EXTENSION_AT] = bytes.first_chunk().expect("a block has a header");
+    fn load(header: &[u8; EXTENSION_AT]) -> Self {
         let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
         Self { offset: u32::from(header[OFFSET_AT]), occupied, ends }
     }
@@ -177,11 +180,18 @@ impl<B: AsRef<[u8]>> Table<B> {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
-    /// Whether a slot of the run has this value.
+    /// The first slot of the run that has this value, as a bit: 0 if there is none.
     #[inline(always)]
-    pub(crate) fn has_at_glance(&self, glance: &Glance, value: u64) -> bool {
+    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64) -> u64 {
         let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
-        differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance) != 0
+        let found = differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance);
+        found & found.wrapping_neg()
+    }
+
+    /// Whether a slot that was found is not among the first `N` of the run.
+    #[inline(always)]
+    pub(crate) fn is_behind<const N: usize>(&self, found: u64) -> bool {
+        found > self.lanes.highs[N]
     }
 
     /// How many slots of the run have this value.

@@ -37,6 +37,10 @@ pub(crate) struct Runs<'a, B> {
     ends: Bits,
     /// The first slot behind the last run.
     free: u64,
+    /// Measures of the table.
+    blocks: u64,
+    quotients: u64,
+    total_slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
@@ -44,7 +48,9 @@ impl<B: AsRef<[u8]>> Table<B> {
     pub(crate) fn runs(&self) -> Runs<'_, B> {
         let occupied = Bits { block: 0, word: self.occupied(0) };
         let ends = Bits { block: 0, word: self.run_ends(0) };
-        Runs { table: self, occupied, ends, free: 0 }
+        let shape = &self.shape;
+        let (blocks, quotients, total_slots) = (shape.blocks(), shape.quotients(), shape.total_slots());
+        Runs { table: self, occupied, ends, free: 0, blocks, quotients, total_slots }
     }
 
     /// The clusters: the longest stretches of slots in use.
@@ -65,12 +71,12 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let (table, blocks) = (self.table, self.table.shape.blocks());
+        let (table, blocks) = (self.table, self.blocks);
         let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
         let start = self.free.max(quotient);
         let end = self.ends.next(blocks, |block| table.run_ends(block));
-        let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(table.shape.total_slots()));
-        if end <= start || quotient >= table.shape.quotients() {
+        let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(self.total_slots));
+        if end <= start || quotient >= self.quotients {
             // On bytes that are not a valid table bits may be missing or misplaced: stop for good.
             self.occupied = Bits { block: blocks, word: 0 };
             return None;

@@ -50,13 +50,14 @@ impl<B: AsRef<[u8]>> Table<B> {
         if after >= BLOCK_SLOTS as u32 {
             return None;
         }
-        let (start, end) = (i.max(offset + after), offset + end);
         let first = block * BLOCK_SLOTS;
+        let start = i.max(offset + after);
         let start_slot = first + u64::from(start);
         if !bit(occupied, i) {
             return Some(Run { start: start_slot, end: start_slot });
         }
-        (start < end).then(|| Run { start: start_slot, end: first + u64::from(end) })
+        let is_here = end < BLOCK_SLOTS as u32 && start < offset + end;
+        is_here.then(|| Run { start: start_slot, end: first + u64::from(offset + end) })
     }
 
     /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.

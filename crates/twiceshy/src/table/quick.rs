@@ -62,8 +62,7 @@ impl Table {
         let new_ends = shift_up_one(words.ends, at, free) & !old_last | 1 << end;
         self.set_word(block, OCCUPIED_AT, words.occupied | 1 << home);
         self.set_word(block, RUNEND_AT, new_ends);
-        self.shift_slots_up(block, at, free);
-        self.set_slot(block * BLOCK_SLOTS + u64::from(at), value);
+        self.insert_slot(block, at, free, value);
         self.used += 1;
         true
     }
@@ -75,18 +74,18 @@ impl Table {
         let (at, end) = (start + rank, start + len);
         let Some(stop) = self.first_from_glance(cpu, glance, at + 1, false) else { return false };
         let (last_block, last) = split(stop - 1);
-        let (stays, carry) = if last_block == block { (last, 0) } else { (LAST, self.words(block + 1).ends) };
+        let (stays, goes_on) = if last_block == block { (last, false) } else { (LAST, true) };
+        let (carry, follows) = self.first_of_next(block, goes_on);
         // The new last slot of the run, if one is left, is the one before the old one.
         let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
         let new_ends = shift_down_one(words.ends, at + 1, stays + 1) | carry << LAST | new_last;
         self.set_word(block, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
         self.set_word(block, RUNEND_AT, new_ends);
-        self.shift_slots_down(block, at, stays);
+        self.remove_slot(block, at, stays, follows);
         for later in block + 1..=last_block {
             let stays = if later == last_block { last } else { LAST };
             self.give_to_before(later, stays, later < last_block);
         }
-        self.set_slot(stop - 1, 0);
         self.used -= 1;
         true
     }
@@ -117,37 +116,39 @@ impl Table {
         let (before, words) = (self.words(block - 1), self.words(block));
         self.set_word(block, RUNEND_AT, shift_up_one(words.ends, 0, free) | before.ends >> LAST);
         self.set_offset(block, u64::from(words.offset) + 1);
-        self.shift_slots_up(block, 0, free);
-        let first = block * BLOCK_SLOTS;
-        self.set_slot(first, self.slot(first - 1));
+        self.insert_slot(block, 0, free, self.slot(block * BLOCK_SLOTS - 1));
     }
 
-    /// Moves the first slot onto the last of the block before, and those behind it up to `last` one down.
-    /// If the cluster `goes_on`, the first slot of the next block will follow.
+    /// Moves the slots behind the first, which the block before has taken, up to `last` one down. If the
+    /// cluster `goes_on`, the first slot of the next block follows.
     #[inline(always)]
     fn give_to_before(&mut self, block: u64, last: u32, goes_on: bool) {
         let words = self.words(block);
-        let carry = if goes_on { self.words(block + 1).ends } else { 0 };
-        let first = block * BLOCK_SLOTS;
-        self.set_slot(first - 1, self.slot(first));
+        let (carry, follows) = self.first_of_next(block, goes_on);
         self.set_word(block, RUNEND_AT, shift_down_one(words.ends, 1, last + 1) | carry << LAST);
         self.set_offset(block, u64::from(words.offset) - 1);
-        self.shift_slots_down(block, 0, last);
+        self.remove_slot(block, 0, last, follows);
     }
 
-    /// Moves the slots `from..to` of a block one up.
+    /// The run ends and the first slot of the next block, both 0 if the cluster does not go on there.
     #[inline(always)]
-    fn shift_slots_up(&mut self, block: u64, from: u32, to: u32) {
-        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
-        let bit_of = |slot: u32| first + (slot * width) as usize;
-        packed::shift_up(self.bytes_mut(), bit_of(from), bit_of(to), width as usize);
+    fn first_of_next(&self, block: u64, goes_on: bool) -> (u64, u64) {
+        if goes_on { (self.words(block + 1).ends, self.slot((block + 1) * BLOCK_SLOTS)) } else { (0, 0) }
     }
 
-    /// Moves the slots behind `onto` up to `last` of a block one down.
+    /// Moves the slots `at..free` of a block one up and puts `value` in front of them.
     #[inline(always)]
-    fn shift_slots_down(&mut self, block: u64, onto: u32, last: u32) {
+    fn insert_slot(&mut self, block: u64, at: u32, free: u32, value: u64) {
         let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
         let bit_of = |slot: u32| first + (slot * width) as usize;
-        packed::shift_down(self.bytes_mut(), bit_of(onto + 1), bit_of(last + 1), width as usize);
+        packed::insert(self.bytes_mut(), bit_of(at), bit_of(free), width, value);
+    }
+
+    /// Moves the slots behind `at` up to `last` of a block one down and puts `value` behind them.
+    #[inline(always)]
+    fn remove_slot(&mut self, block: u64, at: u32, last: u32, value: u64) {
+        let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));
+        let bit_of = |slot: u32| first + (slot * width) as usize;
+        packed::remove(self.bytes_mut(), bit_of(at), bit_of(last + 1), width, value);
     }
 }

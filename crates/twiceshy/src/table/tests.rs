@@ -208,7 +208,7 @@ impl Kernel for Quick<'_> {
         }
         let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
-        assert_eq!(table.has_at_glance(&glance, value), table.count_at_glance(&glance, value) > 0);
+        assert_eq!(table.find_at_glance(&glance, value) > 0, table.count_at_glance(&glance, value) > 0);
         match (insert, table.count_at_glance(&glance, value)) {
             (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
             (false, 0) => false,

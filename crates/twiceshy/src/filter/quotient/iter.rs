@@ -21,7 +21,7 @@ pub struct Fingerprints<'a, B> {
     table: &'a Table<B>,
     runs: Runs<'a, B>,
     quotient: u64,
-    /// What is left of the present run.
+    /// What is left of the present run; nothing behind the last.
     run: Run,
     /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew.
     bit: usize,
@@ -29,7 +29,9 @@ pub struct Fingerprints<'a, B> {
 
 impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
     pub(super) fn new(table: &'a Table<B>) -> Self {
-        Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 }
+        let mut all = Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 };
+        all.next_run();
+        all
     }
 
     /// Goes on at `slot` of the present run.
@@ -37,6 +39,13 @@ impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
     fn go_to(&mut self, slot: u64) {
         self.run.start = slot;
         self.bit = self.table.shape().slot_bit(slot);
+    }
+
+    #[inline(always)]
+    fn next_run(&mut self) {
+        let last = (self.quotient, Run { start: 0, end: 0 });
+        (self.quotient, self.run) = self.runs.next().unwrap_or(last);
+        self.go_to(self.run.start);
     }
 }
 
@@ -46,8 +55,7 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
     #[inline(always)]
     fn next(&mut self) -> Option<FingerprintCount> {
         if self.run.is_empty() {
-            (self.quotient, self.run) = self.runs.next()?;
-            self.bit = self.table.shape().slot_bit(self.run.start);
+            return None;
         }
         let (bytes, width) = (self.table.bytes(), self.table.shape().slot_bits());
         let remainder = packed::get(bytes, self.bit, width);
@@ -56,7 +64,7 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
         let next = self.run.start + 1;
         let next_bit = self.bit + width as usize;
         if next == self.run.end {
-            self.run.start = next;
+            self.next_run();
             return Some(FingerprintCount { fingerprint, count: 1 });
         }
         if !next.is_multiple_of(BLOCK_SLOTS) && packed::get(bytes, next_bit, width) != remainder {
@@ -64,7 +72,11 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
             return Some(FingerprintCount { fingerprint, count: 1 });
         }
         let entry = counted::decode(self.table, self.run.start, self.run.end);
-        self.go_to(entry.end());
+        if entry.end() == self.run.end {
+            self.next_run();
+        } else {
+            self.go_to(entry.end());
+        }
         Some(FingerprintCount { fingerprint, count: entry.count })
     }
 }

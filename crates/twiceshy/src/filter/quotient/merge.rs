@@ -158,12 +158,15 @@ impl Iterator for Cut<'_> {
 }
 
 /// Two ascending streams as one. Equal entries follow each other.
-struct Union<A: Iterator, B: Iterator> {
+struct Union<A, B> {
     one: A,
     other: B,
-    /// The next entry of each.
-    heads: (Option<A::Item>, Option<B::Item>),
+    /// The next entry of each, [`END`] behind the last.
+    heads: (FingerprintCount, FingerprintCount),
 }
+
+/// No entry, and not before any entry.
+const END: FingerprintCount = FingerprintCount { fingerprint: u64::MAX, count: 0 };
 
 impl<A, B> Union<A, B>
 where
@@ -171,7 +174,7 @@ where
     B: Iterator<Item = FingerprintCount>,
 {
     fn new(mut one: A, mut other: B) -> Self {
-        let heads = (one.next(), other.next());
+        let heads = (one.next().unwrap_or(END), other.next().unwrap_or(END));
         Self { one, other, heads }
     }
 }
@@ -184,14 +187,13 @@ where
     type Item = FingerprintCount;
     #[inline(always)]
     fn next(&mut self) -> Option<FingerprintCount> {
-        let first = match &self.heads {
-            (Some(one), Some(other)) => one.fingerprint <= other.fingerprint,
-            (one, _) => one.is_some(),
-        };
-        if first {
-            std::mem::replace(&mut self.heads.0, self.one.next())
+        let (one, other) = self.heads;
+        if one.fingerprint < other.fingerprint || other.count == 0 {
+            self.heads.0 = self.one.next().unwrap_or(END);
+            (one.count > 0).then_some(one)
         } else {
-            std::mem::replace(&mut self.heads.1, self.other.next())
+            self.heads.1 = self.other.next().unwrap_or(END);
+            Some(other)
         }
     }
 }

@@ -418,6 +418,12 @@ fn split<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> (u64, u64) {
     (quotient, remainder)
 }
 
+/// The fingerprint of a hash: quotient above remainder.
+#[inline(always)]
+fn fingerprint<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> u64 {
+    hash >> (64 - table.shape().quotient_bits() - table.shape().slot_bits())
+}
+
 struct Contains<'a, B> {
     table: &'a Table<B>,
     hash: u64,
@@ -427,8 +433,7 @@ impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = split(self.table, self.hash);
-        counted::contains(cpu, self.table, quotient, remainder)
+        counted::contains(cpu, self.table, fingerprint(self.table, self.hash))
     }
 }
 
