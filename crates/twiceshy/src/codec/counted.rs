@@ -169,7 +169,7 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
 pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, fingerprint: u64) -> bool {
     let (quotient, remainder) = table.parts(fingerprint);
     table.prefetch_run(quotient);
-    if let Some(glance) = table.glance(cpu, quotient) {
+    if let Some(glance) = table.glance::<C, false>(cpu, quotient) {
         let found = table.find_at_glance(&glance, remainder);
         // What is found further behind may be a digit.
         if !table.is_behind::<FIRST_DIGIT>(found) || !table.repeats_at_glance(&glance) {
@@ -209,13 +209,13 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    if table.insert_at_home(quotient, remainder) {
+    if table.insert_at_home::<false>(quotient, remainder) {
         return true;
     }
-    match table.glance(cpu, quotient) {
+    match table.glance::<C, false>(cpu, quotient) {
         Some(glance) if table.find_at_glance(&glance, remainder) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance(cpu, &glance, rank, remainder)
+            table.insert_at_glance::<C, false>(cpu, &glance, rank, remainder)
         }
         _ => false,
     }
@@ -225,10 +225,10 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    match table.glance(cpu, quotient) {
+    match table.glance::<C, false>(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.remove_at_glance(cpu, &glance, rank)
+            table.remove_at_glance::<C, false>(cpu, &glance, rank)
         }
         _ => false,
     }

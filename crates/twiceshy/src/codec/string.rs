@@ -28,10 +28,11 @@
 use std::cmp::Ordering;
 
 use super::stop;
+use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::low_mask;
 use crate::hash::Words;
 use crate::prefix::Prefix;
-use crate::table::{Kind, Run, Shape, Slot, Table};
+use crate::table::{Glance, Kind, Run, Shape, Slot, Table};
 
 /// How strings lie in the slots of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,23 @@ impl Entry {
     #[inline(always)]
     pub(crate) fn end(&self) -> u64 {
         self.start + self.slots()
+    }
+}
+
+/// [`Strings::contains`] for all runs.
+struct LookCloser<'a, B, W> {
+    strings: Strings,
+    table: &'a Table<B>,
+    words: &'a W,
+}
+
+impl<B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, B, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { strings, table, words } = self;
+        let run = table.run(cpu, words.word(0) >> (64 - strings.quotient_bits));
+        matches!(strings.find(table, run, words), Found::Covered(_))
     }
 }
 
@@ -213,6 +231,57 @@ impl Strings {
             at = entry.end();
         }
         Found::Between { at, common_bits }
+    }
+
+    /// Whether an entry of the run of its quotient is a prefix of a hash.
+    #[inline(always)]
+    pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
+        self,
+        cpu: C,
+        table: &Table<B>,
+        words: &impl Words,
+    ) -> bool {
+        let quotient = words.word(0) >> (64 - self.quotient_bits);
+        table.prefetch_run(quotient);
+        match table.glance::<C, true>(cpu, quotient) {
+            Some(glance) => self.matches_at_glance(table, &glance, words),
+            None => cpu.outlined(LookCloser { strings: self, table, words }),
+        }
+    }
+
+    /// Stores an entry of one slot for a hash, if none is a prefix of it and that takes no more than a
+    /// glance; the usual insert.
+    #[inline(always)]
+    pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, words: &impl Words) -> bool {
+        let quotient = words.word(0) >> (64 - self.quotient_bits);
+        table.prefetch_cluster(quotient);
+        let value = words.window(self.quotient_bits, self.slot_bits) | u64::from(self.has_stop);
+        if table.insert_at_home::<true>(quotient, value) {
+            return true;
+        }
+        match table.glance::<C, true>(cpu, quotient) {
+            // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
+            Some(glance) if !self.matches_at_glance(table, &glance, words) => {
+                let rank = table.rank_at_glance(&glance, value);
+                table.insert_at_glance::<C, true>(cpu, &glance, rank, value)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn matches_at_glance<B: AsRef<[u8]>>(
+        &self,
+        table: &Table<B>,
+        glance: &Glance,
+        words: &impl Words,
+    ) -> bool {
+        let window = words.window(self.quotient_bits, self.slot_bits);
+        if self.has_stop {
+            table.matches_at_glance(glance, window)
+        } else {
+            table.find_at_glance(glance, window) != 0
+        }
     }
 
     /// The slots of an entry for the first `len` bits of a hash, with a tag.

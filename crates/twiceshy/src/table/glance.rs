@@ -9,6 +9,10 @@
 //! Comparing several slots at once is the well-known search for a zero byte in a word, with lanes of any
 //! width: `(x - 1) & !x` has the top bit of a lane set if the lane is 0. Lanes above a zero lane may be
 //! wrong because of the borrow, the lowest one that is set never is.
+//!
+//! In tables with extensions a glance is for runs whose entries have one slot each, and that no extension
+//! slot of an earlier run touches: nearly all. Whether there are extensions is a constant parameter,
+//! `EXTENDED`, of everything here, so that tables without pay nothing.
 
 use std::hint::select_unpredictable;
 
@@ -55,7 +59,10 @@ impl Lanes {
 pub(super) struct Words {
     pub(super) offset: u32,
     pub(super) occupied: u64,
+    /// The word `runend` as it is: with extensions, payload has these bits too.
     pub(super) ends: u64,
+    /// 0 in tables without.
+    pub(super) extension: u64,
 }
 
 /// A run of at most six slots in the block of its quotient; no slots if the quotient has no run.
@@ -67,44 +74,51 @@ pub(crate) struct Glance {
     pub(super) home: u32,
     pub(super) start: u32,
     pub(super) len: u32,
+    /// The slot behind the end of the run before.
+    after: u32,
     /// The slots from the start of the run on, side by side.
     slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
-    /// Looks at the run of `quotient`; `None` if it takes more than a glance. For tables without
-    /// extensions.
+    /// Looks at the run of `quotient`; `None` if it takes more than a glance.
     #[inline(always)]
-    pub(crate) fn glance<C: Cpu>(&self, cpu: C, quotient: u64) -> Option<Glance> {
-        debug_assert!(!self.shape.has_extensions());
+    pub(crate) fn glance<C: Cpu, const EXTENDED: bool>(&self, cpu: C, quotient: u64) -> Option<Glance> {
+        debug_assert_eq!(self.shape.has_extensions(), EXTENDED);
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
         let (block, home) = split(quotient);
         let bytes = self.bytes().get(self.shape.block_at(block)..)?;
-        let (header, slots) = bytes.split_first_chunk()?;
+        let (words, slots) = Words::split::<EXTENDED>(bytes)?;
         let slots = Fields::new(slots, width as u8)?;
-        let words = Words::load(header);
-        let Words { offset, occupied, ends } = words;
+        let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let own_ends = ends.wrapping_shr(offset) << 1 | 1;
+        let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
         let (after, end) = cpu.select_two(own_ends, rank_below(occupied, home));
-        let start = home.max(offset + after);
+        let (after, end) = (offset + after, offset.wrapping_add(end));
+        let start = home.max(after);
         // If the numbers make no sense, any slot will do.
         let slots = slots.from(start);
         // Less than 0, which is a large number here, if the end of the run is not in this block.
-        let len = offset.wrapping_add(end).wrapping_sub(start);
+        let mut len = end.wrapping_sub(start);
+        if EXTENDED {
+            // So is a run with extension slots before, inside or behind it. What is behind slot 63 is not
+            // in this block.
+            let near = extension & u64::MAX.wrapping_shl(after) & (u64::MAX >> (63 - end.min(63)));
+            len |= u32::from(near != 0 || end > 63) << 31;
+        }
         // Without a run there is nothing to decide.
         let len = select_unpredictable(bit(occupied, home), len, 0);
         if len > lanes.count || offset >= lanes.offset_limit {
             return None;
         }
-        Some(Glance { block, words, home, start, len, slots })
+        Some(Glance { block, words, home, start, len, after, slots })
     }
 
-    /// The header of a block. For tables without extensions.
+    /// The header of a block.
     #[inline(always)]
-    pub(super) fn words(&self, block: u64) -> Words {
+    pub(super) fn words<const EXTENDED: bool>(&self, block: u64) -> Words {
         let bytes = &self.bytes()[self.shape.block_at(block)..];
-        Words::load(bytes.first_chunk().expect("a block has a header"))
+        Words::split::<EXTENDED>(bytes).expect("a block has a header").0
     }
 
     /// Quotient and first slot of a fingerprint that is as long as both together.
@@ -116,7 +130,11 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// Whether the place where the run begins, or would begin, follows from the block alone.
     #[inline(always)]
     pub(super) fn is_placed(&self, glance: &Glance) -> bool {
-        glance.start < BLOCK_SLOTS as u32 && glance.words.offset < self.lanes.offset_limit
+        let Glance { start, after, words, .. } = glance;
+        *start < BLOCK_SLOTS as u32
+            && words.offset < self.lanes.offset_limit
+            // Extension slots of the run before may reach up to here.
+            && words.extension & high_mask(*after) & (u64::MAX >> (63 - start)) == 0
     }
 }
 
@@ -129,14 +147,24 @@ impl Glance {
 }
 
 impl Words {
+    /// The header and the slots of the block that starts with `bytes`.
     #[inline(always)]
-    fn load(header: &[u8; EXTENSION_AT]) -> Self {
+    fn split<const EXTENDED: bool>(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (header, rest) = bytes.split_first_chunk::<EXTENSION_AT>()?;
+        let (extension, slots) = if EXTENDED { rest.split_first_chunk()? } else { (&[0; 8], rest) };
         let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
-        Self { offset: u32::from(header[OFFSET_AT]), occupied, ends }
+        let extension = u64::from_le_bytes(*extension);
+        Some((Self { offset: u32::from(header[OFFSET_AT]), occupied, ends, extension }, slots))
     }
 
-    /// The first slot of the block at or behind `from`, which is not before the offset, before which all
-    /// runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
+    /// Heads of last entries.
+    #[inline(always)]
+    pub(super) fn run_ends(&self) -> u64 {
+        self.ends & !self.extension
+    }
+
+    /// The first slot of the block at or behind `from`, which is not before the offset and no extension, before
+    /// which all runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
     /// `first_without_debt` of the table, which does this across blocks.
     ///
     /// Run after run: a run that ends at `e` is followed by a free slot if the next quotient that has a
@@ -148,7 +176,7 @@ impl Words {
             return None;
         }
         let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
-        let ends = self.ends & high_mask(self.offset);
+        let ends = self.run_ends() & high_mask(self.offset);
         let ended = rank(ends, from);
         if rank_through(occupied, from) <= ended {
             return Some(from);
@@ -159,6 +187,8 @@ impl Words {
         next &= next.wrapping_sub(1);
         while ends != 0 {
             let behind = (ends & ends.wrapping_neg()) << 1;
+            // Extension slots from there on are skipped: adding carries over them.
+            let behind = behind.wrapping_add(self.extension) & !self.extension;
             // All bits below the next quotient; all there are, if there is none.
             let below_next = !next & next.wrapping_sub(1);
             if below_next >= behind {
@@ -192,6 +222,16 @@ impl<B: AsRef<[u8]>> Table<B> {
     #[inline(always)]
     pub(crate) fn is_behind<const N: usize>(&self, found: u64) -> bool {
         found > self.lanes.highs[N]
+    }
+
+    /// Whether a slot of the run holds a string with a stop bit that is a prefix of `window`.
+    #[inline(always)]
+    pub(crate) fn matches_at_glance(&self, glance: &Glance, window: u64) -> bool {
+        let (slots, ones) = (glance.slots, self.lanes.ones);
+        // The stop bit of each slot and what is below it. No slot of the run is 0, so none borrows.
+        let no_string = slots ^ slots.wrapping_sub(ones);
+        let differ = (slots ^ window.wrapping_mul(ones)) & !no_string;
+        differ.wrapping_sub(ones) & !differ & self.lanes_of(glance) != 0
     }
 
     /// How many slots of the run have this value.

@@ -51,6 +51,11 @@ impl AdaptiveFilter {
     #[inline(always)]
     pub(super) fn insert_words(&mut self, words: &impl Words, tag: u64) -> Result<Insertion, InsertError> {
         let strings = self.strings();
+        let has_room = tag == 0 && self.used_slots() < self.capacity();
+        if has_room && dispatch(InsertAtGlance { table: &mut self.table, strings, words }) {
+            self.stored(words);
+            return Ok(Insertion::Stored);
+        }
         match dispatch(InsertNew { table: &mut self.table, strings, words, tag }) {
             Outcome::Stored => {
                 self.stored(words);
@@ -165,6 +170,21 @@ impl<W: Words> Kernel for PlanNew<'_, W> {
             Ok(edit) => Plan::Fits { edit, slots },
             Err(Full) => Plan::Full,
         }
+    }
+}
+
+/// The usual insert.
+struct InsertAtGlance<'a, W> {
+    table: &'a mut Table,
+    strings: Strings,
+    words: &'a W,
+}
+
+impl<W: Words> Kernel for InsertAtGlance<'_, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        self.strings.insert_at_glance(cpu, self.table, self.words)
     }
 }
 

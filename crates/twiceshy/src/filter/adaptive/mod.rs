@@ -412,8 +412,6 @@ impl<B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, B, W> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, strings, words } = self;
-        let (_, _, found) = Find { table, strings, words }.run(cpu);
-        matches!(found, Found::Covered(_))
+        self.strings.contains(cpu, self.table, self.words)
     }
 }
