@@ -241,27 +241,31 @@ impl Strings {
         table: &Table<B>,
         words: &impl Words,
     ) -> bool {
-        let quotient = words.word(0) >> (64 - self.quotient_bits);
-        table.prefetch_run(quotient);
-        match table.glance::<C, true>(cpu, quotient) {
-            Some(glance) => self.matches_at_glance(table, &glance, words),
-            None => cpu.outlined(LookCloser { strings: self, table, words }),
+        // Quotient and first slot, if both are in the first word; they nearly always are.
+        if let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) {
+            let (quotient, window) = table.parts(words.word(0) >> rest);
+            table.prefetch_run(quotient);
+            if let Some(glance) = table.glance::<C, true>(cpu, quotient) {
+                return self.matches_at_glance(table, &glance, window);
+            }
         }
+        cpu.outlined(LookCloser { strings: self, table, words })
     }
 
-    /// Stores an entry of one slot for a hash, if none is a prefix of it and that takes no more than a
-    /// glance; the usual insert.
+    /// Stores an entry of one slot for a hash, given its first word, if none is a prefix of it and that takes
+    /// no more than a glance; the usual insert.
     #[inline(always)]
-    pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, words: &impl Words) -> bool {
-        let quotient = words.word(0) >> (64 - self.quotient_bits);
+    pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, first_word: u64) -> bool {
+        let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) else { return false };
+        let (quotient, window) = table.parts(first_word >> rest);
         table.prefetch_cluster(quotient);
-        let value = words.window(self.quotient_bits, self.slot_bits) | u64::from(self.has_stop);
+        let value = window | u64::from(self.has_stop);
         if table.insert_at_home::<true>(quotient, value) {
             return true;
         }
         match table.glance::<C, true>(cpu, quotient) {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
-            Some(glance) if !self.matches_at_glance(table, &glance, words) => {
+            Some(glance) if !self.matches_at_glance(table, &glance, window) => {
                 let rank = table.rank_at_glance(&glance, value);
                 table.insert_at_glance::<C, true>(cpu, &glance, rank, value)
             }
@@ -270,13 +274,7 @@ impl Strings {
     }
 
     #[inline(always)]
-    fn matches_at_glance<B: AsRef<[u8]>>(
-        &self,
-        table: &Table<B>,
-        glance: &Glance,
-        words: &impl Words,
-    ) -> bool {
-        let window = words.window(self.quotient_bits, self.slot_bits);
+    fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
         if self.has_stop {
             table.matches_at_glance(glance, window)
         } else {

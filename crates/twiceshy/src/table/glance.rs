@@ -103,8 +103,9 @@ impl<B: AsRef<[u8]>> Table<B> {
         if EXTENDED {
             // So is a run with extension slots before, inside or behind it. What is behind slot 63 is not
             // in this block.
-            let near = extension & u64::MAX.wrapping_shl(after) & (u64::MAX >> (63 - end.min(63)));
-            len |= u32::from(near != 0 || end > 63) << 31;
+            let slots = end.wrapping_sub(after);
+            let near = extension.wrapping_shr(after) & u64::MAX.wrapping_shr(63u32.wrapping_sub(slots));
+            len |= u32::from(near != 0) << 31 | (end & 64) << 25;
         }
         // Without a run there is nothing to decide.
         let len = select_unpredictable(bit(occupied, home), len, 0);
