@@ -11,6 +11,7 @@ mod cuckoofilter;
 mod fastbloom;
 mod qfilter;
 mod sbbf;
+mod twiceshy_expandable;
 mod twiceshy_quotient;
 mod xorf;
 
@@ -27,6 +28,7 @@ pub(crate) static YARDSTICK: &dyn Kind = &qfilter::Qfilter;
 pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_quotient::FAST,
     &twiceshy_quotient::KEYED,
+    &twiceshy_expandable::FAST,
     YARDSTICK,
     &fastbloom::Fastbloom,
     &sbbf::Sbbf,

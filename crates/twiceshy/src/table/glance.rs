@@ -21,7 +21,7 @@ use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, 
 const MOST_LANES: usize = 6;
 
 /// Room for a mask for each number of lanes, and a power of two.
-const MASKS: usize = 8;
+pub(super) const MASKS: usize = 8;
 
 /// Several slots side by side in a word, and what else a glance needs that follows from the shape.
 #[derive(Clone, Copy)]
@@ -29,9 +29,9 @@ pub(super) struct Lanes {
     /// How many there are.
     count: u32,
     /// The lowest bit of each.
-    ones: u64,
+    pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
-    highs: [u64; MASKS],
+    pub(super) highs: [u64; MASKS],
     /// All bits of one slot.
     slot_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
@@ -68,7 +68,7 @@ pub(crate) struct Glance {
     pub(super) start: u32,
     pub(super) len: u32,
     /// The slots from the start of the run on, side by side.
-    slots: u64,
+    pub(super) slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
@@ -176,7 +176,7 @@ impl Words {
 impl<B: AsRef<[u8]>> Table<B> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
-    fn lanes_of(&self, glance: &Glance) -> u64 {
+    pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
