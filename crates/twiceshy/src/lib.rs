@@ -57,6 +57,10 @@ pub use filter::adaptive::{
     Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,
     Fingerprint, FingerprintsInOrder, Growth, Insertion, Lengths, Query, Record, RecordError, Ticket,
 };
+pub use filter::expandable::{
+    AgeStats, ExpandableFilter, ExpandableFilterBuilder, ExpandableFilterView, ExpandableStats, Mode,
+    PrefixCount, Prefixes, TableStats,
+};
 pub use filter::quotient::{
     FingerprintCount, Fingerprints, QuotientFilter, QuotientFilterBuilder, QuotientFilterView,
 };

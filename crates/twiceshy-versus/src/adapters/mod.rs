@@ -12,6 +12,7 @@ mod fastbloom;
 mod qfilter;
 mod sbbf;
 mod twiceshy_adaptive;
+mod twiceshy_expandable;
 mod twiceshy_quotient;
 mod xorf;
 
@@ -31,6 +32,7 @@ pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_adaptive::FAST,
     &twiceshy_adaptive::KEYED,
     &twiceshy_adaptive::ADAPTED,
+    &twiceshy_expandable::FAST,
     YARDSTICK,
     &fastbloom::Fastbloom,
     &sbbf::Sbbf,

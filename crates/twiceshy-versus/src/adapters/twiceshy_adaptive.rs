@@ -6,6 +6,7 @@ use twiceshy::{
     Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Growth, HashKey, Hasher, Insertion, Prefix, Query,
 };
 
+use super::twiceshy_quotient::GROW_FROM_LOG2;
 use super::{Contender, Filter, Kind};
 use crate::plan::{Hash, Plan};
 
@@ -90,6 +91,17 @@ impl Kind for Adaptive {
         Some(self.boxed(plan, filter, hash))
     }
 
+    /// Keeps, at every size, the error rate of a full table of the yardstick. The hashes are kept beside it, as
+    /// it needs some of them to grow; that is part of the time.
+    fn growing(&self, plan: &Plan) -> Option<Box<dyn Contender>> {
+        let start = GROW_FROM_LOG2.min(plan.slots_log2);
+        let builder = AdaptiveFilter::builder().quotient_bits(start).hasher((self.hasher)());
+        let filter = builder.error_rate(0.5f64.powi(plan.remainder_bits as i32)).build();
+        let buckets = vec![Vec::new(); 1 << BUCKET_BITS];
+        let growing = Growing { filter: filter.expect("the shape is valid"), buckets };
+        (!self.adapts).then(|| Box::new(growing) as Box<dyn Contender>)
+    }
+
     fn load_sorted(&self, plan: &Plan, sorted: &[u64]) -> Option<Box<dyn Contender>> {
         if self.adapts {
             return None;
@@ -146,6 +158,62 @@ impl<const KEYS: bool> Filter for Table<KEYS> {
         // Fingerprints of equal length never overlap without being equal.
         let nobody = |_: &Prefix| -> Result<Vec<u64>, Infallible> { unreachable!("nothing overlaps") };
         self.0.merge_from(&other.0, nobody, nobody).expect("same shape, same hash, and they fit");
+    }
+}
+
+/// The bits of a hash that say which bucket it is in.
+const BUCKET_BITS: u32 = 16;
+
+/// A table that grows, and the hashes in it by their first bits: the simplest reverse map.
+struct Growing {
+    filter: AdaptiveFilter,
+    buckets: Vec<Vec<u64>>,
+}
+
+impl Growing {
+    #[cold]
+    fn grow(&mut self) {
+        let buckets = &self.buckets;
+        let under = |prefix: &Prefix| {
+            let hashes = prefix.first_words();
+            let [first, last] =
+                [hashes.start(), hashes.end()].map(|hash| (hash >> (64 - BUCKET_BITS)) as usize);
+            let found = buckets[first..=last].iter().flatten().copied();
+            Ok::<_, Infallible>(found.filter(|hash| hashes.contains(hash)).collect::<Vec<_>>())
+        };
+        self.filter.grow_hashes(under).expect("there is memory");
+    }
+}
+
+impl Filter for Growing {
+    const BATCHES: bool = true;
+
+    #[inline(always)]
+    fn insert(&mut self, item: u64) {
+        loop {
+            match self.filter.insert_hash(item) {
+                Ok(Insertion::Stored) => break,
+                Ok(Insertion::Covered(ticket)) => {
+                    break self.filter.insert_covered(&ticket).expect("nothing happened in between");
+                }
+                Err(_) => self.grow(),
+            }
+        }
+        self.buckets[(item >> (64 - BUCKET_BITS)) as usize].push(item);
+    }
+
+    #[inline(always)]
+    fn contains(&self, item: u64) -> bool {
+        self.filter.contains_hash(item)
+    }
+
+    fn bytes(&self) -> usize {
+        self.filter.size_in_bytes()
+    }
+
+    #[inline(always)]
+    fn contains_batch(&self, items: &[u64], found: &mut [bool]) {
+        self.filter.contains_hash_batch(items, found);
     }
 }
 

@@ -276,7 +276,7 @@ impl Strings {
     #[inline(always)]
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
         if self.has_stop {
-            table.matches_at_glance(glance, window)
+            table.find_prefix_at_glance(glance, window) != 0
         } else {
             table.find_at_glance(glance, window) != 0
         }

@@ -25,7 +25,7 @@ use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, 
 const MOST_LANES: usize = 6;
 
 /// Room for a mask for each number of lanes, and a power of two.
-const MASKS: usize = 8;
+pub(super) const MASKS: usize = 8;
 
 /// Several slots side by side in a word, and what else a glance needs that follows from the shape.
 #[derive(Clone, Copy)]
@@ -33,9 +33,9 @@ pub(super) struct Lanes {
     /// How many there are.
     count: u32,
     /// The lowest bit of each.
-    ones: u64,
+    pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
-    highs: [u64; MASKS],
+    pub(super) highs: [u64; MASKS],
     /// All bits of one slot.
     slot_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
@@ -77,7 +77,7 @@ pub(crate) struct Glance {
     /// The slot behind the end of the run before.
     after: u32,
     /// The slots from the start of the run on, side by side.
-    slots: u64,
+    pub(super) slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
@@ -207,7 +207,7 @@ impl Words {
 impl<B: AsRef<[u8]>> Table<B> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
-    fn lanes_of(&self, glance: &Glance) -> u64 {
+    pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
@@ -223,16 +223,6 @@ impl<B: AsRef<[u8]>> Table<B> {
     #[inline(always)]
     pub(crate) fn is_behind<const N: usize>(&self, found: u64) -> bool {
         found > self.lanes.highs[N]
-    }
-
-    /// Whether a slot of the run holds a string with a stop bit that is a prefix of `window`.
-    #[inline(always)]
-    pub(crate) fn matches_at_glance(&self, glance: &Glance, window: u64) -> bool {
-        let (slots, ones) = (glance.slots, self.lanes.ones);
-        // The stop bit of each slot and what is below it. No slot of the run is 0, so none borrows.
-        let no_string = slots ^ slots.wrapping_sub(ones);
-        let differ = (slots ^ window.wrapping_mul(ones)) & !no_string;
-        differ.wrapping_sub(ones) & !differ & self.lanes_of(glance) != 0
     }
 
     /// How many slots of the run have this value.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Run, Table};
+use super::{BLOCK_SLOTS, Run, Table, split};
+use crate::bits::word::high_mask;
 
 /// The set bits of one metadata word per block, as slot numbers.
 struct Bits {
@@ -51,6 +52,16 @@ impl<B: AsRef<[u8]>> Table<B> {
         let shape = &self.shape;
         let (blocks, quotients, total_slots) = (shape.blocks(), shape.quotients(), shape.total_slots());
         Runs { table: self, occupied, ends, free: 0, blocks, quotients, total_slots }
+    }
+
+    /// The first quotient at or behind `from` that has a run.
+    pub(crate) fn next_quotient(&self, from: u64) -> Option<u64> {
+        if from >= self.shape.quotients() {
+            return None;
+        }
+        let (block, i) = split(from);
+        let mut bits = Bits { block, word: self.occupied(block) & high_mask(i) };
+        bits.next(self.shape.blocks(), |block| self.occupied(block))
     }
 
     /// The clusters: the longest stretches of slots in use.

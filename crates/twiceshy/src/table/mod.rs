@@ -78,6 +78,7 @@ mod glance;
 mod iter;
 mod load;
 mod locate;
+mod prefix;
 mod quick;
 mod shape;
 #[cfg(test)]

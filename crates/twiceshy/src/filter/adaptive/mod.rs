@@ -44,6 +44,8 @@ mod merge;
 mod persist;
 mod rebuild;
 mod resize;
+#[cfg(feature = "serde")]
+mod serde;
 mod set;
 mod stats;
 #[cfg(test)]

@@ -130,16 +130,5 @@ impl Filler {
 #[inline(always)]
 fn write(loader: &mut Loader, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
     let slot_bits = loader.shape().slot_bits();
-    let (quotient, remainder) = (fingerprint >> slot_bits, fingerprint & field_mask(slot_bits));
-    if count == 1 {
-        loader.push_head(quotient, remainder)
-    } else {
-        write_counted(loader, quotient, remainder, count)
-    }
-}
-
-#[inline(never)]
-fn write_counted(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
-    let encoded = counted::encode(remainder, count, loader.shape().slot_bits());
-    loader.push(quotient, encoded.as_ref())
+    counted::push(loader, fingerprint >> slot_bits, fingerprint & field_mask(slot_bits), count)
 }

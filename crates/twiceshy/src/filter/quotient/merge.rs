@@ -5,6 +5,7 @@ use super::fill::{FillError, Filled, fill};
 use super::iter::{FingerprintCount, Fingerprints};
 use crate::error::MergeError;
 use crate::filter::slot_limit;
+use crate::filter::union::{Union, union_of};
 use crate::table::{Shape, Table};
 
 impl QuotientFilter {
@@ -154,60 +155,5 @@ impl Iterator for Cut<'_> {
     fn next(&mut self) -> Option<FingerprintCount> {
         let FingerprintCount { fingerprint, count } = self.entries.next()?;
         Some(FingerprintCount { fingerprint: fingerprint >> self.surplus, count })
-    }
-}
-
-/// Two ascending streams as one. Equal entries follow each other.
-struct Union<A, B> {
-    one: A,
-    other: B,
-    /// The next entry of each, [`END`] behind the last.
-    heads: (FingerprintCount, FingerprintCount),
-}
-
-/// No entry, and not before any entry.
-const END: FingerprintCount = FingerprintCount { fingerprint: u64::MAX, count: 0 };
-
-impl<A, B> Union<A, B>
-where
-    A: Iterator<Item = FingerprintCount>,
-    B: Iterator<Item = FingerprintCount>,
-{
-    fn new(mut one: A, mut other: B) -> Self {
-        let heads = (one.next().unwrap_or(END), other.next().unwrap_or(END));
-        Self { one, other, heads }
-    }
-}
-
-impl<A, B> Iterator for Union<A, B>
-where
-    A: Iterator<Item = FingerprintCount>,
-    B: Iterator<Item = FingerprintCount>,
-{
-    type Item = FingerprintCount;
-    #[inline(always)]
-    fn next(&mut self) -> Option<FingerprintCount> {
-        let (one, other) = self.heads;
-        if one.fingerprint < other.fingerprint || other.count == 0 {
-            self.heads.0 = self.one.next().unwrap_or(END);
-            (one.count > 0).then_some(one)
-        } else {
-            self.heads.1 = self.other.next().unwrap_or(END);
-            Some(other)
-        }
-    }
-}
-
-type Stream<'a> = Box<dyn Iterator<Item = FingerprintCount> + 'a>;
-
-/// Many ascending streams as one: a balanced tree of [`Union`]s.
-fn union_of<'a>(mut streams: Vec<impl Iterator<Item = FingerprintCount> + 'a>) -> Stream<'a> {
-    match streams.len() {
-        0 => Box::new(std::iter::empty()),
-        1 => Box::new(streams.remove(0)),
-        len => {
-            let right = streams.split_off(len / 2);
-            Box::new(Union::new(union_of(streams), union_of(right)))
-        }
     }
 }

@@ -44,7 +44,7 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
-use crate::filter::{is_clustered, slot_limit};
+use crate::filter::{is_clustered, slot_limit, split};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -407,15 +407,6 @@ impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
-}
-
-/// Quotient and remainder of a hash.
-#[inline(always)]
-fn split<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> (u64, u64) {
-    let shape = table.shape();
-    let quotient = hash >> (64 - shape.quotient_bits());
-    let remainder = hash << shape.quotient_bits() >> (64 - shape.slot_bits());
-    (quotient, remainder)
 }
 
 /// The fingerprint of a hash: quotient above remainder.
