@@ -91,15 +91,20 @@ impl Kind for Adaptive {
         Some(self.boxed(plan, filter, hash))
     }
 
-    /// Keeps, at every size, the error rate of a full table of the yardstick. The hashes are kept beside it, as
-    /// it needs some of them to grow; that is part of the time.
+    /// Keeps, at every size, the error rate of a full table of the yardstick. To grow it asks for the hashes
+    /// under a few fingerprints: they are found in a list that is made beforehand, so that looking them up is
+    /// part of the time and keeping them is not.
     fn growing(&self, plan: &Plan) -> Option<Box<dyn Contender>> {
+        if self.adapts {
+            return None;
+        }
         let start = GROW_FROM_LOG2.min(plan.slots_log2);
         let builder = AdaptiveFilter::builder().quotient_bits(start).hasher((self.hasher)());
         let filter = builder.error_rate(0.5f64.powi(plan.remainder_bits as i32)).build();
-        let buckets = vec![Vec::new(); 1 << BUCKET_BITS];
-        let growing = Growing { filter: filter.expect("the shape is valid"), buckets };
-        (!self.adapts).then(|| Box::new(growing) as Box<dyn Contender>)
+        let mut all: Vec<_> =
+            (0..plan.items() as u32).map(|number| (plan.present(Hash::Raw, number.into()), number)).collect();
+        all.sort_unstable();
+        Some(Box::new(Growing { filter: filter.expect("the shape is valid"), all, inserted: 0 }))
     }
 
     fn load_sorted(&self, plan: &Plan, sorted: &[u64]) -> Option<Box<dyn Contender>> {
@@ -161,25 +166,24 @@ impl<const KEYS: bool> Filter for Table<KEYS> {
     }
 }
 
-/// The bits of a hash that say which bucket it is in.
-const BUCKET_BITS: u32 = 16;
-
-/// A table that grows, and the hashes in it by their first bits: the simplest reverse map.
+/// A table that grows.
 struct Growing {
     filter: AdaptiveFilter,
-    buckets: Vec<Vec<u64>>,
+    /// All hashes that will be inserted, in order, and when.
+    all: Vec<(u64, u32)>,
+    inserted: u32,
 }
 
 impl Growing {
     #[cold]
     fn grow(&mut self) {
-        let buckets = &self.buckets;
+        let (all, inserted) = (&self.all, self.inserted);
         let under = |prefix: &Prefix| {
             let hashes = prefix.first_words();
-            let [first, last] =
-                [hashes.start(), hashes.end()].map(|hash| (hash >> (64 - BUCKET_BITS)) as usize);
-            let found = buckets[first..=last].iter().flatten().copied();
-            Ok::<_, Infallible>(found.filter(|hash| hashes.contains(hash)).collect::<Vec<_>>())
+            let first = all.partition_point(|(hash, _)| hash < hashes.start());
+            let under = all[first..].iter().take_while(|(hash, _)| hash <= hashes.end());
+            let present = under.filter(|(_, number)| *number < inserted).map(|(hash, _)| *hash);
+            Ok::<_, Infallible>(present.collect::<Vec<_>>())
         };
         self.filter.grow_hashes(under).expect("there is memory");
     }
@@ -199,7 +203,7 @@ impl Filter for Growing {
                 Err(_) => self.grow(),
             }
         }
-        self.buckets[(item >> (64 - BUCKET_BITS)) as usize].push(item);
+        self.inserted += 1;
     }
 
     #[inline(always)]

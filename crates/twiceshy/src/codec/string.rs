@@ -282,19 +282,23 @@ impl Strings {
         }
     }
 
+    /// Slot `i` of the string of the first `len` bits of a hash.
+    #[inline(always)]
+    pub(crate) fn slot(&self, words: &impl Words, len: u32, i: u32) -> u64 {
+        let at = self.quotient_bits + i * self.slot_bits;
+        let rest = len - at.min(len);
+        if self.has_stop && rest < self.slot_bits {
+            stop::encode(words.window(at, rest), rest, self.slot_bits)
+        } else {
+            words.window(at, self.slot_bits)
+        }
+    }
+
     /// The slots of an entry for the first `len` bits of a hash, with a tag.
     pub(crate) fn encode(&self, words: &impl Words, len: u32, tag: u64, slots: &mut Vec<Slot>) {
-        let string_slots = self.slots_for(len);
-        let mut at = self.quotient_bits;
-        for i in 1..=string_slots {
-            let kind = if i == 1 { Kind::Head } else { Kind::Continuation };
-            let value = if self.has_stop && i == string_slots {
-                stop::encode(words.window(at, len - at), len - at, self.slot_bits)
-            } else {
-                words.window(at, self.slot_bits)
-            };
-            slots.push(Slot { kind, value });
-            at += self.slot_bits;
+        for i in 0..self.slots_for(len) {
+            let kind = if i == 0 { Kind::Head } else { Kind::Continuation };
+            slots.push(Slot { kind, value: self.slot(words, len, i) });
         }
         let mut rest = tag;
         while rest > 0 {

@@ -27,10 +27,12 @@ impl<B: AsRef<[u8]>> Table<B> {
     pub(crate) fn run<C: Cpu>(&self, cpu: C, quotient: u64) -> Run {
         let (block, i) = split(quotient);
         let occupied = self.occupied(block);
-        if !self.shape.has_extensions()
+        if self.extension(block) == 0
             && let Some(offset) = self.offset(block)
             && offset < BLOCK_SLOTS
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
+            // The slot behind its end would be in the next block, and could be an extension.
+            && (run.is_empty() || !self.shape.has_extensions() || run.end % BLOCK_SLOTS != 0)
         {
             return run;
         }

@@ -4,7 +4,7 @@
 //! of the table) is left to those: the answer is `false`, and nothing has changed.
 
 use super::glance::{Glance, Words};
-use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, RUNEND_AT, Table, split};
+use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{bit, high_mask, rank, rank_through, shift_down_one, shift_up_one};
@@ -47,15 +47,11 @@ impl Table {
         if !self.is_placed(glance) || end > LAST {
             return false;
         }
-        let Some(free) = self.first_from_glance::<C, EXTENDED>(cpu, glance, end, true) else { return false };
+        let Some(free) = self.first_from::<C, EXTENDED>(cpu, block, words, end, true) else { return false };
         if free >= self.shape.total_slots() {
             return false;
         }
-        let (free_block, mut free) = split(free);
-        for later in (block + 1..=free_block).rev() {
-            self.take_from_before::<EXTENDED>(later, free);
-            free = LAST;
-        }
+        let free = self.shift_later_blocks::<EXTENDED>(block, free);
         // The new last slot of the run is `end`; the old one, if there was a run, is none any more.
         let old_last = u64::from(len > 0).wrapping_shl(end.wrapping_sub(1));
         let new_ends = shift_up_one(words.ends, at, free) & !old_last | 1 << end;
@@ -64,6 +60,33 @@ impl Table {
         if EXTENDED {
             self.set_word(block, EXTENSION_AT, shift_up_one(words.extension, at, free));
         }
+        self.insert_slot(block, at, free, value);
+        self.used += 1;
+        true
+    }
+
+    /// Inserts a continuation at `at` in `run`, the run of `quotient`, if all that lies in one block.
+    #[inline(always)]
+    pub(super) fn insert_continuation_quickly<C: Cpu>(
+        &mut self,
+        cpu: C,
+        quotient: u64,
+        run: Run,
+        at: u64,
+        value: u64,
+    ) -> bool {
+        let ((block, _), (at_block, at), (end_block, end)) = (split(quotient), split(at), split(run.end));
+        if at_block != block || end_block != block {
+            return false;
+        }
+        let words = self.words::<true>(block);
+        let Some(free) = self.first_from::<C, true>(cpu, block, words, end, true) else { return false };
+        if free >= self.shape.total_slots() {
+            return false;
+        }
+        let free = self.shift_later_blocks::<true>(block, free);
+        self.set_word(block, RUNEND_AT, shift_up_one(words.ends, at, free));
+        self.set_word(block, EXTENSION_AT, shift_up_one(words.extension, at, free) | 1 << at);
         self.insert_slot(block, at, free, value);
         self.used += 1;
         true
@@ -79,7 +102,7 @@ impl Table {
     ) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
         let (at, end) = (start + rank, start + len);
-        let Some(stop) = self.first_from_glance::<C, EXTENDED>(cpu, glance, at + 1, false) else {
+        let Some(stop) = self.first_from::<C, EXTENDED>(cpu, block, words, at + 1, false) else {
             return false;
         };
         let (last_block, last) = split(stop - 1);
@@ -106,15 +129,15 @@ impl Table {
     /// The first slot at or behind slot `from` of the block that is free, or (if not `inclusive`) that no
     /// run of an earlier quotient uses. `None` if that takes more than the words of the blocks on the way.
     #[inline(always)]
-    fn first_from_glance<C: Cpu, const EXTENDED: bool>(
+    fn first_from<C: Cpu, const EXTENDED: bool>(
         &self,
         cpu: C,
-        glance: &Glance,
+        mut block: u64,
+        words: Words,
         from: u32,
         inclusive: bool,
     ) -> Option<u64> {
-        let mut block = glance.block;
-        let mut found = glance.words.first_without_debt(cpu, from, inclusive);
+        let mut found = words.first_without_debt(cpu, from, inclusive);
         while found.is_none() {
             block += 1;
             if block >= self.shape.blocks() {
@@ -127,6 +150,18 @@ impl Table {
             found = words.first_without_debt(cpu, words.offset, inclusive);
         }
         found.map(|i| block * BLOCK_SLOTS + u64::from(i))
+    }
+
+    /// Moves the slots behind the block up to `free` one up, and the last one of the block onto the first of
+    /// them. The slot of the block that is free now, in the block.
+    #[inline(always)]
+    fn shift_later_blocks<const EXTENDED: bool>(&mut self, block: u64, free: u64) -> u32 {
+        let (free_block, mut free) = split(free);
+        for later in (block + 1..=free_block).rev() {
+            self.take_from_before::<EXTENDED>(later, free);
+            free = LAST;
+        }
+        free
     }
 
     /// Moves the slots before `free` one up, and the last slot of the block before onto the first.
