@@ -138,8 +138,13 @@ fn merging_old_and_young_large_and_small_loses_nothing() {
 
 /// A filter of several tables, one of them on the move.
 fn several_tables() -> ExpandableFilter {
-    let mut filter =
-        builder().mode(Mode::Chained).fingerprint_bits(2).quotient_bits(2).spread_growth(true).build().unwrap();
+    let mut filter = builder()
+        .mode(Mode::Chained)
+        .fingerprint_bits(2)
+        .quotient_bits(2)
+        .spread_growth(true)
+        .build()
+        .unwrap();
     let mut key = 0u64;
     loop {
         filter.insert(&(key / 2)).unwrap();
