@@ -15,6 +15,8 @@ pub(super) struct Filled {
 /// Why filling stopped.
 pub(super) enum FillError {
     Full,
+    /// An entry was smaller than the one before it.
+    Unsorted,
     TooManyCopies,
     Memory(OutOfMemory),
 }
@@ -58,6 +60,9 @@ impl<I: Iterator<Item = Entry>> Kernel for FillFrom<I> {
             if next == last && count > 0 {
                 count = count.checked_add(entry.count).ok_or(FillError::TooManyCopies)?;
                 continue;
+            }
+            if next < last {
+                return Err(FillError::Unsorted);
             }
             if count > 0 {
                 counted::push(&mut loader, last.0, last.1, count)?;

@@ -37,10 +37,10 @@ impl Fingerprint {
         (quotient, slot | u64::from(is_cut))
     }
 
-    /// How many bits it has.
+    /// How many bits it has; 0 for bytes that no codec wrote, without a stop bit.
     #[inline(always)]
     pub(super) fn len(self) -> u32 {
-        127 - self.0.trailing_zeros()
+        127u32.saturating_sub(self.0.trailing_zeros())
     }
 
     /// The same, written out.

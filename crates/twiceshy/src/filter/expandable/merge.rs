@@ -41,6 +41,7 @@ impl ExpandableFilter {
         let placed = self.settings.place(None, self.quotient_bits(), used, all, &[]);
         self.levels = placed.map_err(|error| match error {
             NoPlace::TooManyCopies => MergeError::TooManyCopies,
+            NoPlace::Unsorted => MergeError::Invalid,
             NoPlace::Memory(error) => MergeError::Memory(error),
             other => MergeError::NoRoom(self.no_place(other)),
         })?;

@@ -37,6 +37,8 @@ pub(super) enum NoPlace {
     /// The basic mode has no chain.
     Exhausted,
     TooManyCopies,
+    /// The entries are not in order: a view of bytes that no filter wrote.
+    Unsorted,
     Memory(OutOfMemory),
 }
 
@@ -44,7 +46,7 @@ impl NoPlace {
     /// The error of an operation on a filter with this many slots.
     pub(super) fn into_error(self, used: u64, slots: u64) -> ExpandError {
         match self {
-            Self::Crowded => ExpandError::Crowded { used, slots },
+            Self::Crowded | Self::Unsorted => ExpandError::Crowded { used, slots },
             Self::Exhausted => ExpandError::Exhausted { slots },
             Self::TooManyCopies => ExpandError::TooManyCopies,
             Self::Memory(error) => ExpandError::Memory(error),
@@ -132,6 +134,7 @@ impl Settings {
                 Ok(filled) => return Ok(filled),
                 Err(FillError::Full) if is_hopeless(&shape, used) => return Err(NoPlace::Crowded),
                 Err(FillError::Full) => continue,
+                Err(FillError::Unsorted) => return Err(NoPlace::Unsorted),
                 Err(FillError::TooManyCopies) => return Err(NoPlace::TooManyCopies),
                 Err(FillError::Memory(error)) => return Err(NoPlace::Memory(error)),
             }

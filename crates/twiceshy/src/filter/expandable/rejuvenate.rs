@@ -30,8 +30,8 @@ impl ExpandableFilter {
     /// The filter may grow by this. An error changes nothing.
     ///
     /// ```
-    /// # use twiceshy::{ExpandableFilter, Hasher};
-    /// let mut filter = ExpandableFilter::builder().error_rate(0.01).hasher(Hasher::fast()).build()?;
+    /// # use twiceshy::{ExpandableFilter, Mode};
+    /// let mut filter = ExpandableFilter::builder().mode(Mode::Chained).error_rate(1e-6).build()?;
     /// for number in 0..1_000u32 {
     ///     filter.insert(&number)?;
     /// }

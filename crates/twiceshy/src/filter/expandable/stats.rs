@@ -96,7 +96,7 @@ fn table_stats<B: AsRef<[u8]>>(level: &Level<B>) -> impl Iterator<Item = TableSt
     [(&level.table, false)].into_iter().chain(old).map(|(table, is_moving)| {
         let shape = table.shape();
         let void =
-            Entries::new(table).filter(|(_, slot, _)| stop::len(*slot, shape.slot_bits()) == 0).count();
+            Entries::new(table).filter(|(_, slot, _)| *slot == stop::encode(0, 0, shape.slot_bits())).count();
         TableStats {
             slots: shape.quotients(),
             used: table.used(),
