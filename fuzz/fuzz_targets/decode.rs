@@ -1,45 +1,58 @@
 //! Any bytes as a filter. Nothing may panic, loop or allocate much; what is accepted must be a filter that
 //! works.
 //!
-//! The first byte says how far the bytes are led: from "as they are" to "a header that fits, with right
-//! checksums and counts", so that the fuzzer gets past the checks.
+//! The first byte says of which kind the filter is and how far the bytes are led: from "as they are" to "a
+//! header that fits, with right checksums and counts", so that the fuzzer gets past the checks.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::QuotientFilter;
+use twiceshy::{AdaptiveFilter, Insertion, Query, QuotientFilter};
 
 const HEADER: usize = 128;
 
+// The kinds of filters.
+const QUOTIENT: u8 = 1;
+const ADAPTIVE: u8 = 2;
+
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
+    let kind = if mode / 4 % 2 == 0 { QUOTIENT } else { ADAPTIVE };
     match mode % 4 {
         // As they are, with the first byte: a filter's file is led here by its first letter.
-        0 => examine(data),
+        0 => examine_both(data),
         1 => {
             let mut bytes = rest.to_vec();
-            seal(&mut bytes);
-            examine(&bytes);
+            seal(&mut bytes, kind);
+            examine_both(&bytes);
         }
-        2 => examine(&shaped(rest)),
+        2 => examine_both(&shaped(rest, kind)),
         _ => {
-            let mut bytes = shaped(rest);
-            set_counts(&mut bytes);
-            examine(&bytes);
+            let mut bytes = shaped(rest, kind);
+            set_counts(&mut bytes, kind);
+            examine_both(&bytes);
         }
     }
 });
+
+/// At most one of the kinds takes it.
+fn examine_both(bytes: &[u8]) {
+    examine(bytes);
+    examine_adaptive(bytes);
+    assert!(QuotientFilter::view(bytes).is_err() || AdaptiveFilter::view(bytes).is_err());
+}
 
 fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// Magic, version and checksums.
-fn seal(bytes: &mut [u8]) {
+/// Magic, version, kind and checksums.
+fn seal(bytes: &mut [u8], kind: u8) {
     if bytes.len() < HEADER {
         return;
     }
-    put(bytes, 0, b"twiceshy\x01\x00\x01");
+    put(bytes, 0, b"twiceshy\x01\x00");
+    put(bytes, 10, &[kind]);
     let sum = crc32fast::hash(&bytes[HEADER..]);
     put(bytes, 72, &sum.to_le_bytes());
     let sum = crc32fast::hash(&bytes[..124]);
@@ -47,15 +60,24 @@ fn seal(bytes: &mut [u8]) {
 }
 
 /// A header with a small shape from the first bytes, the rest as its table.
-fn shaped(data: &[u8]) -> Vec<u8> {
+fn shaped(data: &[u8], kind: u8) -> Vec<u8> {
     let byte = |i: usize| data.get(i).copied().unwrap_or(0);
     let quotient_bits = 1 + byte(0) % 8;
     let slot_bits = 1 + byte(1) % (64 - quotient_bits).min(20);
     let spill = u32::from(byte(2)) % 140;
     let total = (1u64 << quotient_bits) + u64::from(spill);
-    let table = total.div_ceil(64) * (17 + 8 * u64::from(slot_bits)) + 16;
+    let words = if kind == ADAPTIVE { 25 } else { 17 };
+    let table = total.div_ceil(64) * (words + 8 * u64::from(slot_bits)) + 16;
     let mut bytes = vec![0; HEADER];
-    put(&mut bytes, 11, &[1 + byte(3) % 2, quotient_bits, slot_bits, 0, 1 + byte(4) % 255]);
+    put(&mut bytes, 11, &[1 + byte(3) % 2, quotient_bits, slot_bits, kind - 1, 1 + byte(4) % 255]);
+    if kind == ADAPTIVE {
+        let stop = byte(5) / 4 % 2;
+        put(
+            &mut bytes,
+            76,
+            &[1 + byte(5) / 8 % slot_bits.saturating_sub(stop).max(1), stop, byte(3) / 2 % 3],
+        );
+    }
     put(&mut bytes, 16, &spill.to_le_bytes());
     put(&mut bytes, 20, &[(quotient_bits + byte(5) % 4).min(quotient_bits + slot_bits - 1)]);
     for (at, i) in [(40, 6), (48, 7), (56, 8)] {
@@ -67,28 +89,37 @@ fn shaped(data: &[u8]) -> Vec<u8> {
     // The padding is 0: there is nothing to be learned from other bytes.
     let end = bytes.len() - 16;
     bytes[end..].fill(0);
-    seal(&mut bytes);
+    seal(&mut bytes, kind);
     bytes
 }
 
 /// Sets the counters of the header to what is in the table, if it can be read that way.
-fn set_counts(bytes: &mut [u8]) {
+fn set_counts(bytes: &mut [u8], kind: u8) {
     // The header may claim more than there are slots: begin with none.
     for at in [40, 48, 56] {
         put(bytes, at, &0u64.to_le_bytes());
     }
-    seal(bytes);
-    let Ok(view) = QuotientFilter::view(bytes) else { return };
+    seal(bytes, kind);
     let (mut used, mut len, mut distinct) = (0u64, 0u64, 0u64);
-    for entry in view.iter() {
-        distinct += 1;
-        len = len.saturating_add(entry.count);
-        used += slots_of(entry.count, view.remainder_bits());
+    if let Ok(view) = QuotientFilter::view(bytes) {
+        for entry in view.iter() {
+            distinct += 1;
+            len = len.saturating_add(entry.count);
+            used += slots_of(entry.count, view.remainder_bits());
+        }
+    } else if let Ok(view) = AdaptiveFilter::view(bytes) {
+        let stop = u32::from(bytes[77]);
+        for entry in view.iter() {
+            let stored = entry.prefix.len() - view.quotient_bits() + stop;
+            let tag_bits = 64 - entry.tag.leading_zeros();
+            used += u64::from(stored.div_ceil(view.slot_bits()).max(1) + tag_bits.div_ceil(view.slot_bits()));
+            (distinct, len) = (distinct + 1, len + 1);
+        }
     }
     for (at, number) in [(40, used), (48, len), (56, distinct)] {
         put(bytes, at, &number.to_le_bytes());
     }
-    seal(bytes);
+    seal(bytes, kind);
 }
 
 /// Slots that an entry takes, from the format's description.
@@ -173,4 +204,73 @@ fn use_it(mut filter: QuotientFilter) {
     }
     assert!(filter.is_empty() && filter.used_slots() == 0);
     check(&filter);
+}
+
+fn examine_adaptive(bytes: &[u8]) {
+    let read = AdaptiveFilter::read_from(bytes);
+    let Ok(view) = AdaptiveFilter::view(bytes) else {
+        assert!(AdaptiveFilter::from_bytes(bytes).is_err());
+        if let Ok(filter) = read {
+            assert!(filter.to_bytes().len() < bytes.len());
+        }
+        return;
+    };
+    interrogate_adaptive(&view);
+    let verified = view.verify();
+    assert_eq!(read.is_ok(), verified.is_ok(), "read_from and verify disagree");
+    assert_eq!(AdaptiveFilter::from_bytes(bytes).is_ok(), verified.is_ok(), "from_bytes and verify disagree");
+    if let Ok(filter) = read {
+        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+        use_adaptive(filter);
+    }
+}
+
+/// Queries on anything end.
+fn interrogate_adaptive(view: &AdaptiveFilter<&[u8]>) {
+    let hashes: Vec<u64> = hashes().collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+        assert_eq!(matches!(view.query_hash(hash), Query::Maybe(_)), found);
+    }
+    std::hint::black_box((view.tag("key"), view.separate_record("key")));
+    let slots = view.size_in_bytes() * 8;
+    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+    std::hint::black_box((view.lengths(), view.stats(), format!("{view:?}")));
+}
+
+fn check_adaptive(filter: &AdaptiveFilter) {
+    let bytes = filter.to_bytes();
+    let view = AdaptiveFilter::view(&bytes).expect("a header that reads back");
+    view.verify().expect("a valid table");
+}
+
+/// A verified filter works like any other.
+fn use_adaptive(mut filter: AdaptiveFilter) {
+    let stored: Vec<_> = filter.iter().collect();
+    assert_eq!(stored.len() as u64, filter.fingerprints());
+    let all_found = |filter: &AdaptiveFilter| {
+        let mut short = stored.iter().filter(|entry| entry.prefix.len() <= 64);
+        assert!(short.all(|entry| filter.contains_hash(*entry.prefix.first_words().start())));
+    };
+    all_found(&filter);
+    filter.shrink_to_fit().expect("memory");
+    check_adaptive(&filter);
+    all_found(&filter);
+    let inserted: Vec<u64> =
+        hashes().filter(|&hash| matches!(filter.insert_hash(hash), Ok(Insertion::Stored))).collect();
+    check_adaptive(&filter);
+    assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
+    all_found(&filter);
+    // Part every inserted hash from one that differs in its last bit.
+    for &hash in &inserted {
+        let Query::Maybe(ticket) = filter.query_hash(hash ^ 1) else { continue };
+        let under = inserted.iter().copied().filter(|hash| ticket.prefix().first_words().contains(hash));
+        if filter.adapt_hash(&ticket, hash ^ 1, under.collect::<Vec<_>>()).is_ok() {
+            assert!(inserted.contains(&(hash ^ 1)) || !filter.contains_hash(hash ^ 1));
+        }
+        assert!(filter.contains_hash(hash));
+    }
+    check_adaptive(&filter);
 }

@@ -8,13 +8,16 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use twiceshy::{HashKey, Hasher, QuotientFilter, QuotientFilterBuilder};
+use twiceshy::{
+    AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveSet, Growth, HashKey, Hasher, MemoryMap, QuotientFilter,
+    QuotientFilterBuilder,
+};
 
 const ADVICE: &str = "Files in fixtures/ are never changed, since users have files like them. If the new \
     bytes are wanted, the format has changed: raise its version, keep reading the old one, and add files of \
     the new version beside the old ones.";
 
-/// A file of format version 1: how to make it and what is in it.
+/// A file of format version 1 with a quotient filter: how to make it and what is in it.
 struct Golden {
     name: &'static str,
     /// CRC-32 of the file, so that a changed file does not go unnoticed.
@@ -80,6 +83,88 @@ const FILES: [Golden; 5] = [
     },
 ];
 
+/// A file of format version 1 with an adaptive filter: how to make it and what is in it.
+struct AdaptiveGolden {
+    name: &'static str,
+    sum: u32,
+    build: fn() -> AdaptiveSet<MemoryMap>,
+    /// Keys with their tags.
+    contents: fn() -> Vec<(String, u64)>,
+    quotient_bits: u32,
+    slot_bits: u32,
+    remainder_bits: u32,
+    /// All fingerprints, and those of more than one slot.
+    fingerprints: (u64, u64),
+    /// How many of the keys "absent 0" to "absent 999" are found: none, where they have been asked for.
+    false_positives: usize,
+}
+
+const ADAPTIVE_FILES: [AdaptiveGolden; 3] = [
+    // Never resized: whole slots, with tags, and with what it learned from a thousand queries.
+    AdaptiveGolden {
+        name: "adaptive-learned",
+        sum: 0x1af2_113f,
+        build: || {
+            let builder = AdaptiveSet::builder().quotient_bits(8).remainder_bits(4).growth(Growth::Refuse);
+            learned(builder.hasher(keyed()), 40, 1000)
+        },
+        contents: || tagged(40),
+        quotient_bits: 8,
+        slot_bits: 4,
+        remainder_bits: 4,
+        fingerprints: (40, 8),
+        false_positives: 0,
+    },
+    // Grown from eight slots: stop bits, fingerprints of every age, and a few that ran out of bits.
+    AdaptiveGolden {
+        name: "adaptive-grown",
+        sum: 0x2bcf_75e2,
+        build: || {
+            learned(AdaptiveSet::builder().hasher(keyed()).quotient_bits(3).remainder_bits(3), 200, 500)
+        },
+        contents: || tagged(200),
+        quotient_bits: 10,
+        slot_bits: 4,
+        remainder_bits: 3,
+        fingerprints: (196, 12),
+        false_positives: 29,
+    },
+    // Shrunk: wide slots. A limit in bytes, and a fast hash.
+    AdaptiveGolden {
+        name: "adaptive-shrunk",
+        sum: 0x59d4_4363,
+        build: || {
+            let builder = AdaptiveSet::builder().quotient_bits(8).remainder_bits(5).max_bytes(1 << 20);
+            let mut set = learned(builder.hasher(Hasher::fast_with_seed(7)), 30, 0);
+            set.shrink_to_fit().unwrap();
+            set
+        },
+        contents: || tagged(30),
+        quotient_bits: 6,
+        slot_bits: 8,
+        remainder_bits: 5,
+        fingerprints: (30, 0),
+        false_positives: 5,
+    },
+];
+
+/// Some keys with tags, in a set that was asked for the first `queries` absent keys.
+fn learned(builder: AdaptiveFilterBuilder, keys: u64, queries: u64) -> AdaptiveSet<MemoryMap> {
+    let mut set = builder.build_set(MemoryMap::new()).unwrap();
+    for (key, tag) in tagged(keys) {
+        assert!(set.insert_tagged(&key, tag).unwrap());
+    }
+    for i in 0..queries {
+        assert!(!set.contains_exactly(&format!("absent {i}")).unwrap());
+    }
+    set
+}
+
+/// Tags of no, one and many slots.
+fn tagged(keys: u64) -> Vec<(String, u64)> {
+    (0..keys).map(|i| (format!("key {i}"), [0, 0, 0, 1, 0, 0, 300, 0, 0, 1 << 40][i as usize % 10])).collect()
+}
+
 fn keyed() -> Hasher {
     Hasher::keyed(HashKey::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]))
 }
@@ -115,8 +200,23 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v1"))
 }
 
-fn path(golden: &Golden) -> PathBuf {
-    folder().join(golden.name).with_extension("twiceshy")
+fn path(name: &str) -> PathBuf {
+    folder().join(name).with_extension("twiceshy")
+}
+
+/// Every file: its name, its sum, and how to make its bytes.
+fn all_files() -> Vec<(&'static str, u32, Vec<u8>)> {
+    let quotient = FILES.iter().map(|golden| (golden.name, golden.sum, (golden.build)().to_bytes()));
+    let adaptive = ADAPTIVE_FILES.iter();
+    let adaptive = adaptive.map(|golden| (golden.name, golden.sum, (golden.build)().filter().to_bytes()));
+    quotient.chain(adaptive).collect()
+}
+
+/// Fails unless a filter is written as it was stored.
+fn expect_same(name: &str, stored: &[u8], built: &[u8]) {
+    let first = stored.iter().zip(built).position(|(a, b)| a != b);
+    let lens = (stored.len(), built.len());
+    assert!(stored == built, "{name} is written differently (lengths {lens:?}, byte {first:?}). {ADVICE}");
 }
 
 #[test]
@@ -124,8 +224,9 @@ fn golden_files_hold_what_was_put_in() {
     write_if_asked();
     for golden in &FILES {
         let name = golden.name;
-        let bytes = fs::read(path(golden)).unwrap();
-        let filter = QuotientFilter::load(path(golden)).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
+        let bytes = fs::read(path(golden.name)).unwrap();
+        let filter =
+            QuotientFilter::load(path(golden.name)).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
         let view = QuotientFilter::view(&bytes).unwrap();
         view.verify().unwrap_or_else(|error| panic!("{name}: {error}. {ADVICE}"));
         assert_eq!(filter.quotient_bits(), golden.quotient_bits, "{name}");
@@ -146,14 +247,9 @@ fn golden_files_hold_what_was_put_in() {
 fn the_same_contents_are_the_same_bytes_for_ever() {
     write_if_asked();
     for golden in &FILES {
-        let stored = fs::read(path(golden)).unwrap();
-        let built = (golden.build)().to_bytes();
-        let first = stored.iter().zip(&built).position(|(a, b)| a != b);
-        let (name, lens) = (golden.name, (stored.len(), built.len()));
-        assert!(
-            stored == built,
-            "{name} is written differently (lengths {lens:?}, byte {first:?}). {ADVICE}"
-        );
+        let stored = fs::read(path(golden.name)).unwrap();
+        let name = golden.name;
+        expect_same(name, &stored, &(golden.build)().to_bytes());
         // In another order, and over a detour.
         let mut again = (golden.build)();
         again.clear();
@@ -166,20 +262,49 @@ fn the_same_contents_are_the_same_bytes_for_ever() {
 }
 
 #[test]
+fn golden_adaptive_files_hold_what_was_put_in_and_learned() {
+    write_if_asked();
+    for golden in &ADAPTIVE_FILES {
+        let name = golden.name;
+        let bytes = fs::read(path(name)).unwrap();
+        let filter = AdaptiveFilter::load(path(name)).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
+        let view = AdaptiveFilter::view(&bytes).unwrap();
+        view.verify().unwrap_or_else(|error| panic!("{name}: {error}. {ADVICE}"));
+        let bits = (filter.quotient_bits(), filter.slot_bits(), filter.remainder_bits());
+        assert_eq!(bits, (golden.quotient_bits, golden.slot_bits, golden.remainder_bits), "{name}");
+        let contents = (golden.contents)();
+        assert_eq!(filter.len(), contents.len() as u64, "{name}");
+        for (key, tag) in &contents {
+            assert_eq!(filter.tag(key), Some(*tag), "{name}: {key}. {ADVICE}");
+            assert_eq!(view.tag(key), Some(*tag), "{name}: {key}. {ADVICE}");
+        }
+        let fingerprints = (filter.fingerprints(), filter.lengths().extended);
+        assert_eq!(fingerprints, golden.fingerprints, "{name}. {ADVICE}");
+        let found = (0..1000).filter(|i| filter.contains(&format!("absent {i}"))).count();
+        assert_eq!(found, golden.false_positives, "{name}: false positives. {ADVICE}");
+        expect_same(name, &bytes, &filter.to_bytes());
+        // Written as it always was, and a set that works.
+        let built = (golden.build)();
+        expect_same(name, &bytes, &built.filter().to_bytes());
+        AdaptiveSet::from_parts(filter, built.into_parts().1).validate().unwrap().unwrap();
+    }
+}
+
+#[test]
 fn golden_files_are_as_they_were_and_all_are_listed() {
     write_if_asked();
-    let mut listed: Vec<_> = FILES.iter().map(path).collect();
+    let mut listed: Vec<_> = all_files().iter().map(|(name, ..)| path(name)).collect();
     listed.sort();
     let mut found: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     // Files of other kinds begin with the kind and are listed by tests of their own.
     found.retain(|path| !path.file_name().unwrap().to_str().unwrap().contains('-'));
     found.sort();
     assert_eq!(found, listed);
-    for golden in &FILES {
-        let bytes = fs::read(path(golden)).unwrap();
-        assert!(bytes.len() < 4096, "{} is large: {} bytes", golden.name, bytes.len());
+    for (name, expected, _) in all_files() {
+        let bytes = fs::read(path(name)).unwrap();
+        assert!(bytes.len() < 4096, "{name} is large: {} bytes", bytes.len());
         let sum = crc32fast::hash(&bytes);
-        assert_eq!(sum, golden.sum, "{}: the checksum of the file is {sum:#010x}. {ADVICE}", golden.name);
+        assert_eq!(sum, expected, "{name}: the checksum of the file is {sum:#010x}. {ADVICE}");
     }
 }
 
@@ -192,13 +317,13 @@ fn write_if_asked() {
     static WRITTEN: std::sync::Once = std::sync::Once::new();
     WRITTEN.call_once(|| {
         fs::create_dir_all(folder()).unwrap();
-        for golden in &FILES {
-            match OpenOptions::new().write(true).create_new(true).open(path(golden)) {
-                Ok(mut file) => file.write_all(&(golden.build)().to_bytes()).unwrap(),
+        for (name, _, bytes) in all_files() {
+            match OpenOptions::new().write(true).create_new(true).open(path(name)) {
+                Ok(mut file) => file.write_all(&bytes).unwrap(),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    eprintln!("{} exists and is left as it is", path(golden).display());
+                    eprintln!("{} exists and is left as it is", path(name).display());
                 }
-                Err(error) => panic!("{}: {error}", path(golden).display()),
+                Err(error) => panic!("{}: {error}", path(name).display()),
             }
         }
     });

@@ -4,11 +4,15 @@ use std::fs::{self, File};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::Path;
 
+use numbers::Numbers;
 use twiceshy::error::{InsertError, ReadError};
 use twiceshy::{HashKey, Hasher, QuotientFilter};
 
+mod adaptive;
 mod damage;
 mod files;
+#[path = "../numbers/mod.rs"]
+mod numbers;
 mod round_trips;
 mod streams;
 
@@ -38,22 +42,6 @@ const OFFSET: usize = 0;
 const OCCUPIED: usize = 1;
 const RUNEND: usize = 9;
 const SLOTS: usize = 17;
-
-/// SplitMix64: the same numbers in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-}
 
 fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))
@@ -119,13 +107,21 @@ fn with_field(mut bytes: Vec<u8>, at: usize, field: &[u8]) -> Vec<u8> {
 /// The error that all ways of reading `bytes` completely agree on.
 #[track_caller]
 fn refused(bytes: &[u8]) -> ReadError {
-    let read = QuotientFilter::read_from(bytes);
-    let viewed = QuotientFilter::view(bytes).and_then(|view| view.verify());
-    let copied = QuotientFilter::view(bytes).and_then(|view| view.to_filter());
-    assert!(read.is_err(), "read_from accepts it");
-    assert!(viewed.is_err(), "view and verify accept it");
-    assert!(copied.is_err(), "to_filter accepts it");
-    QuotientFilter::from_bytes(bytes).expect_err("from_bytes accepts it")
+    all_refuse([
+        QuotientFilter::read_from(bytes).err(),
+        QuotientFilter::view(bytes).and_then(|view| view.verify()).err(),
+        QuotientFilter::view(bytes).and_then(|view| view.to_filter()).err(),
+        QuotientFilter::from_bytes(bytes).err(),
+    ])
+}
+
+/// The error of the last of the ways to read something, all of which must refuse it.
+#[track_caller]
+fn all_refuse([read, verified, copied, from_bytes]: [Option<ReadError>; 4]) -> ReadError {
+    assert!(read.is_some(), "read_from accepts it");
+    assert!(verified.is_some(), "view and verify accept it");
+    assert!(copied.is_some(), "to_filter accepts it");
+    from_bytes.expect("from_bytes accepts it")
 }
 
 /// Asks a view everything. Only that it ends without a panic counts.

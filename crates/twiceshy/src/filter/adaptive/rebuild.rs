@@ -12,7 +12,7 @@ use super::builder::quotient_bits_for;
 use super::cut::Member;
 use super::fill::{FillError, Filler};
 use super::resize::Grown;
-use super::{AdaptiveFilter, AdaptiveFilterBuilder};
+use super::{AdaptiveFilter, AdaptiveFilterBuilder, Growth};
 use crate::codec::string::Found;
 use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
@@ -89,9 +89,15 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.empty_for(len)?.filled_with(Some(self), &apart, keys)
     }
 
-    /// An empty filter with the settings of this one and room for some keys.
+    /// An empty filter with the settings of this one and room for some keys. If its size is limited, it has
+    /// the shape of this one: a larger one may not be allowed, and a smaller one could not grow back.
     pub(super) fn empty_for<E>(&self, keys: u64) -> Result<AdaptiveFilter, RebuildError<E>> {
-        let shape = self.table.shape().resized(quotient_bits_for(keys)?, self.remainder_bits);
+        let shape = match self.growth {
+            Growth::Grow { max_bytes: None } => {
+                self.table.shape().resized(quotient_bits_for(keys)?, self.remainder_bits)
+            }
+            _ => *self.table.shape(),
+        };
         let mut empty = self.with_table(Table::new(shape)?);
         (empty.len, empty.entries, empty.has_stop) = (0, 0, false);
         Ok(empty)

@@ -1,0 +1,88 @@
+//! Table 5 of *Adaptive Quotient Filters*: merging two filters, and loading one from keys in order, next to
+//! single inserts. The maps are asked only where fingerprints overlap. The times are printed, not judged: a
+//! test shares its computer.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use twiceshy::{AdaptiveFilter, Insertion, Prefix};
+
+use super::*;
+
+const KEYS: usize = 50_000;
+
+/// The keys of a filter by their hashes: the caller's own map.
+type Map = BTreeMap<u64, u64>;
+
+fn empty() -> AdaptiveFilter {
+    builder().capacity(2 * KEYS as u64).remainder_bits(9).build().unwrap()
+}
+
+/// The shortest of a few times.
+fn timed<T>(mut work: impl FnMut() -> T) -> (T, Duration) {
+    let mut run = || {
+        let start = Instant::now();
+        (work(), start.elapsed())
+    };
+    let (done, first) = run();
+    (done, (0..4).map(|_| run().1).fold(first, Duration::min))
+}
+
+fn insert_all(filter: &mut AdaptiveFilter, keys: &[u64]) {
+    for key in keys {
+        if let Insertion::Covered(ticket) = filter.insert(key).unwrap() {
+            filter.insert_covered(&ticket).unwrap();
+        }
+    }
+}
+
+#[test]
+fn merging_and_loading_store_what_single_inserts_do() {
+    let mut numbers = Numbers(16);
+    let mut keys = || -> Vec<u64> { (0..KEYS).map(|_| member(&mut numbers)).collect() };
+    let (one, other) = (keys(), keys());
+    let map = |keys: &[u64]| -> Map { keys.iter().map(|key| (hasher().hash(key), *key)).collect() };
+    let (one_map, other_map) = (map(&one), map(&other));
+
+    let (filter, inserting) = timed(|| {
+        let mut filter = empty();
+        insert_all(&mut filter, &one);
+        filter
+    });
+    let builder = || builder().capacity(2 * KEYS as u64).remainder_bits(9);
+    let (loaded, loading) = timed(|| builder().load(one_map.values()).unwrap());
+    assert_eq!(loaded.to_bytes(), filter.to_bytes(), "loading stores what inserting does");
+
+    let second = builder().load(other_map.values()).unwrap();
+    let mut asked = 0;
+    let (merged, merging) = timed(|| {
+        let mut merged = filter.clone();
+        asked = 0;
+        let mut look = |prefix: &Prefix| {
+            asked += 1;
+            Ok::<Vec<u64>, Infallible>(one_map.range(prefix.first_words()).map(|(_, key)| *key).collect())
+        };
+        let theirs = |prefix: &Prefix| {
+            Ok::<Vec<u64>, Infallible>(other_map.range(prefix.first_words()).map(|(_, key)| *key).collect())
+        };
+        merged.merge_from(&second, &mut look, theirs).unwrap();
+        merged
+    });
+    let (both, inserting_more) = timed(|| {
+        let mut both = filter.clone();
+        insert_all(&mut both, &other);
+        both
+    });
+    assert!(one.iter().chain(&other).all(|key| merged.contains(key)));
+    merged.validate().unwrap();
+    assert_eq!(merged.len(), both.len());
+    let times = |slow: Duration, fast: Duration| slow.as_secs_f64() / fast.as_secs_f64();
+    println!(
+        "{KEYS} keys: inserting {inserting:.1?}, loading {loading:.1?} ({:.1} times as fast); {KEYS} more: \
+         inserting {inserting_more:.1?}, merging {merging:.1?} ({:.1} times), {asked} looks into the maps",
+        times(inserting, loading),
+        times(inserting_more, merging),
+    );
+    assert!(asked <= 2 * KEYS / 512, "{asked} looks");
+}

@@ -1,0 +1,271 @@
+//! Adaptive filters: what they learned comes back, and damage is refused.
+
+use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, MemoryMap, Query};
+
+use super::*;
+
+// The fields that only this kind has.
+const REMAINDER_BITS: usize = 76;
+const STOP: usize = 77;
+const GROWTH: usize = 78;
+const OWN_RESERVED: usize = 79;
+const MAX_BYTES: usize = 84;
+
+/// A small set that has learned, with tags.
+fn learned(quotient_bits: u32, remainder_bits: u32, keys: u16) -> AdaptiveSet<MemoryMap> {
+    let builder = AdaptiveSet::builder().hasher(hasher()).quotient_bits(quotient_bits);
+    let mut set = builder.remainder_bits(remainder_bits).build_set(MemoryMap::new()).unwrap();
+    for key in 0..keys {
+        set.insert_tagged(&key, u64::from(key % 5)).unwrap();
+    }
+    for query in 1000..1100u16 {
+        assert!(!set.contains_exactly(&query).unwrap());
+    }
+    set
+}
+
+/// Small files: never grown with adaptations and tags; the same with several blocks; grown; grown and
+/// shrunk; empty.
+fn files() -> Vec<Vec<u8>> {
+    let mut shrunk = learned(3, 2, 30);
+    for key in 0..25u16 {
+        assert!(shrunk.remove(&key).unwrap());
+    }
+    shrunk.shrink_to_fit().unwrap();
+    let sets = [learned(5, 2, 6), learned(7, 3, 60), learned(2, 3, 12), shrunk, learned(3, 4, 0)];
+    let stops: Vec<u8> = sets.iter().map(|set| set.filter().to_bytes()[STOP]).collect();
+    assert_eq!(stops, [0, 0, 1, 1, 0], "grown or not");
+    assert!(sets[..4].iter().all(|set| set.filter().lengths().extended > 0), "all have learned");
+    sets.iter().map(|set| set.filter().to_bytes()).collect()
+}
+
+#[track_caller]
+fn refused(bytes: &[u8]) -> ReadError {
+    all_refuse([
+        AdaptiveFilter::read_from(bytes).err(),
+        AdaptiveFilter::view(bytes).and_then(|view| view.verify()).err(),
+        AdaptiveFilter::view(bytes).and_then(|view| view.to_filter()).err(),
+        AdaptiveFilter::from_bytes(bytes).err(),
+    ])
+}
+
+/// Asks a view everything. Only that it ends without a panic counts.
+fn interrogate(bytes: &[u8]) {
+    let Ok(view) = AdaptiveFilter::view(bytes) else { return };
+    let hashes: Vec<u64> = (0..200).map(|i| Numbers(i).next()).chain([0, u64::MAX]).collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+        assert_eq!(matches!(view.query_hash(hash), Query::Maybe(_)), found);
+    }
+    for key in 0..20u16 {
+        assert_eq!(view.contains(&key), view.tag(&key).is_some());
+        std::hint::black_box(view.separate_record(&key));
+    }
+    assert!(view.iter().count() <= 1 << 20, "more fingerprints than slots");
+    std::hint::black_box((view.lengths(), view.stats(), format!("{view:?}")));
+}
+
+#[test]
+fn what_was_learned_comes_back() {
+    for bytes in files() {
+        let filter = AdaptiveFilter::read_from(bytes.as_slice()).unwrap();
+        filter.validate().unwrap();
+        assert_eq!(filter.to_bytes(), bytes);
+        let view = AdaptiveFilter::view(&bytes).unwrap();
+        view.verify().unwrap();
+        assert_eq!(view.to_filter().unwrap().to_bytes(), bytes);
+        assert_eq!(view.to_bytes(), bytes);
+        assert!(view.iter().eq(filter.iter()));
+        assert_eq!(view.lengths(), filter.lengths());
+        assert!((1000..1100u16).all(|query| !filter.contains(&query) && !view.contains(&query)));
+        interrogate(&bytes);
+    }
+}
+
+#[test]
+fn settings_come_back() {
+    let growths =
+        [Growth::Refuse, Growth::Grow { max_bytes: None }, Growth::Grow { max_bytes: Some(70_000) }];
+    for growth in growths {
+        for hasher in [hasher(), Hasher::fast_with_seed(9)] {
+            let builder = AdaptiveFilter::builder().capacity(100).growth(growth).hasher(hasher.clone());
+            let filter = AdaptiveFilter::from_bytes(&builder.build().unwrap().to_bytes()).unwrap();
+            assert_eq!((filter.growth(), filter.hasher()), (growth, &hasher));
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("filter");
+    let set = learned(3, 2, 30);
+    set.filter().save(&path).unwrap();
+    let loaded = AdaptiveFilter::load(&path).unwrap();
+    assert_eq!(loaded.to_bytes(), set.filter().to_bytes());
+    AdaptiveSet::from_parts(loaded, set.into_parts().1).validate().unwrap().unwrap();
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for bytes in files() {
+        for len in 0..bytes.len() {
+            let error = refused(&bytes[..len]);
+            assert!(matches!(error, ReadError::Length { .. }), "{len} bytes: {error}");
+        }
+        let long = [bytes.as_slice(), &[0]].concat();
+        assert!(matches!(AdaptiveFilter::from_bytes(&long), Err(ReadError::Length { .. })));
+        assert!(matches!(AdaptiveFilter::view(&long), Err(ReadError::Length { .. })));
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_refused_and_queries_on_it_end() {
+    for mut bytes in files() {
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            refused(&bytes);
+            assert_eq!(AdaptiveFilter::view(&bytes).is_ok(), bit / 8 >= BODY, "bit {bit}");
+            interrogate(&bytes);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_table_is_found_without_its_checksum() {
+    let (mut accepted, mut all) = (0u32, 0);
+    for good in files() {
+        for bit in BODY * 8..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            reseal(&mut bytes);
+            all += 1;
+            match AdaptiveFilter::from_bytes(&bytes) {
+                // Another bit of a fingerprint or a tag: a valid filter, of other keys.
+                Ok(filter) => {
+                    accepted += 1;
+                    filter.validate().unwrap();
+                    assert_eq!(filter.to_bytes(), bytes);
+                }
+                Err(error) => assert!(matches!(error, ReadError::Inconsistent(_)), "bit {bit}: {error}"),
+            }
+            interrogate(&bytes);
+        }
+    }
+    assert!(accepted < all / 4, "{accepted} of {all}");
+}
+
+#[test]
+fn queries_on_any_bytes_end() {
+    let mut numbers = Numbers(3);
+    for good in files() {
+        for round in 0..300 {
+            let mut bytes = good.clone();
+            match round {
+                0 => bytes[BODY..].fill(0xFF),
+                1 => bytes[BODY..].fill(0),
+                2..100 => bytes[BODY..].fill_with(|| numbers.next() as u8),
+                100..150 => bytes[BODY..].fill_with(|| (numbers.next() & numbers.next()) as u8),
+                _ => (0..8).for_each(|_| {
+                    let at = BODY + numbers.below((good.len() - BODY) as u64) as usize;
+                    bytes[at] = numbers.next() as u8;
+                }),
+            }
+            // With and without stop bits.
+            if round % 2 == 0 {
+                bytes[STOP] ^= 1;
+                bytes[REMAINDER_BITS] = 1;
+            }
+            reseal(&mut bytes);
+            interrogate(&bytes);
+            if let Ok(filter) = AdaptiveFilter::from_bytes(&bytes) {
+                filter.validate().unwrap();
+                assert_eq!(filter.to_bytes(), bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn other_kinds_are_refused() {
+    let error = refused(&small(3, 4));
+    assert!(matches!(error, ReadError::WrongKind { expected: 2, found: 1 }), "{error}");
+    let error = super::refused(&files()[0]);
+    assert!(matches!(error, ReadError::WrongKind { expected: 1, found: 2 }), "{error}");
+}
+
+#[test]
+fn every_field_out_of_range_is_named() {
+    let good = learned(5, 2, 6).filter().to_bytes();
+    let long = |number: u64| number.to_le_bytes().to_vec();
+    let (used, distinct) = (get(&good, USED), get(&good, DISTINCT));
+    let cases: Vec<(&str, usize, Vec<u8>)> = vec![
+        ("hash", HASH, vec![0]),
+        ("quotient bits", QUOTIENT_BITS, vec![0]),
+        ("quotient bits", QUOTIENT_BITS, vec![49]),
+        ("slot bits", SLOT_BITS, vec![0]),
+        ("slot bits", SLOT_BITS, vec![65]),
+        ("flags", FLAGS, vec![0]),
+        ("flags", FLAGS, vec![3]),
+        ("largest offset", OFFSET_MAX, vec![0]),
+        ("table bytes", SPILL, u32::MAX.to_le_bytes().to_vec()),
+        ("table bytes", QUOTIENT_BITS, vec![48]),
+        ("table bytes", SLOT_BITS, vec![64]),
+        ("table bytes", BODY_BYTES, long(u64::MAX)),
+        ("remainder bits", REMAINDER_BITS, vec![0]),
+        ("remainder bits", REMAINDER_BITS, vec![61]),
+        ("remainder bits", REMAINDER_BITS, vec![255]),
+        ("slot bits", REMAINDER_BITS, vec![3]),
+        // With a stop bit there is no room for the remainder.
+        ("slot bits", STOP, vec![1]),
+        ("stop bits", STOP, vec![2]),
+        ("growth", GROWTH, vec![3]),
+        ("growth", GROWTH, vec![255]),
+        ("reserved bytes", OWN_RESERVED, vec![1]),
+        ("reserved bytes", MAX_BYTES - 1, vec![1]),
+        // A limit, but growth without one.
+        ("reserved bytes", MAX_BYTES, vec![1]),
+        ("reserved bytes", MAX_BYTES + 8, vec![1]),
+        ("used slots", USED, long(u64::MAX)),
+        ("fingerprints", DISTINCT, long(used + 1)),
+        ("keys", LEN, long(distinct - 1)),
+    ];
+    for (name, at, bytes) in cases {
+        let error = refused(&with_field(good.clone(), at, &bytes));
+        let ReadError::Field { field, .. } = error else { panic!("{name}: {error}") };
+        assert_eq!(field, name, "{error}");
+    }
+    for (at, number) in [(USED, used), (DISTINCT, distinct)] {
+        let error = refused(&with_field(good.clone(), at, &(number - 1).to_le_bytes()));
+        assert!(matches!(error, ReadError::Inconsistent(_) | ReadError::Field { .. }), "{error}");
+    }
+    // Keys may share fingerprints, so there may be more of them.
+    let more = with_field(good.clone(), LEN, &long(get(&good, LEN) + 1));
+    assert_eq!(AdaptiveFilter::from_bytes(&more).unwrap().len(), get(&good, LEN) + 1);
+}
+
+#[test]
+fn nested_and_disordered_fingerprints_are_refused() {
+    // Entries of one quotient in slots of eight bits: 0x10, and 0x20 continued by 0x33.
+    let builder = AdaptiveFilter::builder().hasher(hasher()).quotient_bits(6).remainder_bits(8);
+    let mut filter = builder.build().unwrap();
+    let hash = |remainder: u64| 7u64 << 58 | remainder << 42;
+    let _ = filter.insert_hash(hash(0x1000)).unwrap();
+    let _ = filter.insert_hash(hash(0x2033)).unwrap();
+    let Query::Maybe(ticket) = filter.query_hash(hash(0x2044)) else { panic!("they begin alike") };
+    filter.adapt_hash(&ticket, hash(0x2044), [hash(0x2033)]).unwrap();
+    let good = filter.to_bytes();
+    AdaptiveFilter::from_bytes(&good).unwrap();
+    // The extension word follows the run ends.
+    let slot = |i: usize| BODY + SLOTS + 8 + i;
+    assert_eq!(good[slot(7)..slot(10)], [0x10, 0x20, 0x33]);
+    for (what, edits, message) in [
+        ("nested", vec![(slot(7), 0x20)], "prefix of another"),
+        ("out of order", vec![(slot(7), 0x30)], "not in order"),
+    ] {
+        let mut bytes = good.clone();
+        edits.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+        reseal(&mut bytes);
+        let error = refused(&bytes).to_string();
+        assert!(error.contains(message), "{what}: {error}");
+    }
+}
