@@ -79,6 +79,7 @@ pub(crate) fn measure(wish: &Wish<'_>) -> Findings {
         session.bulk_load();
         session.build_unsorted();
         session.merge();
+        session.growth();
         session.hash_only();
         session.rows.sort_by_key(|row| row.op);
         findings.rows.append(&mut session.rows);
@@ -436,6 +437,58 @@ impl<'a> Session<'a> {
             Turn { operations: self.plan.items() as u64, seconds }
         });
         self.push_speed(op, &turns);
+    }
+
+    /// Whole growths, and queries of what has grown.
+    fn growth(&mut self) {
+        use Op::{GrowContainsAbsent, GrowInsert};
+        if !self.wants(&[GrowInsert, GrowContainsAbsent]) || self.hash == Hash::Own {
+            return;
+        }
+        let (kinds, plan) = (self.kinds, self.plan.grown());
+        let growing = || {
+            let [ours, theirs] = [kinds.ours, kinds.theirs].map(|kind| || kind.growing(&plan));
+            Tables::new(ours, theirs)
+        };
+        let Some(mut tables) = growing() else { return };
+        let count = plan.items() as u64;
+        let items = kinds.map(|kind| {
+            prepared(kind, &plan, Hash::Raw, (0..count).map(|number| plan.present(Hash::Raw, number)))
+        });
+        let turns = take_turns(plan.growths(), |side, turn| {
+            if turn > 0 {
+                *tables.get_mut(side) = kinds.get(side).growing(&plan).expect("as before");
+            }
+            let seconds = clock::time(|| tables.get_mut(side).insert_all(items.get(side))).0;
+            Turn { operations: count, seconds }
+        });
+        drop(items);
+        let chunks = plan.query_chunks();
+        let queries = ((chunks + 1) * plan.query_chunk()) as u64;
+        let absent = kinds
+            .map(|kind| prepared(kind, &plan, Hash::Raw, (0..queries).map(|number| plan.absent(number))));
+        let found = tables.as_ref().map(|table| table.bytes() as f64 * 8.0 / count as f64);
+        let rates = Pair {
+            ours: tables.ours.contains_all(&absent.ours) as f64 / queries as f64,
+            theirs: tables.theirs.contains_all(&absent.theirs) as f64 / queries as f64,
+        };
+        let before = (self.bits_per_item, self.error_rate);
+        (self.bits_per_item, self.error_rate) = (Some(found.ours), Some(rates.ours));
+        self.push_speed(GrowInsert, &turns);
+        if self.wants(&[GrowContainsAbsent]) {
+            let turns = take_turns(chunks, |side, chunk| {
+                let (table, queries) = (tables.get(side), nth_chunk(absent.get(side), chunk, chunks + 1));
+                let seconds = clock::time(|| black_box(table.contains_all(queries))).0;
+                Turn { operations: queries.len() as u64, seconds }
+            });
+            self.push_speed(GrowContainsAbsent, &turns);
+        }
+        for row in self.rows.iter_mut().filter(|row| [GrowInsert, GrowContainsAbsent].contains(&row.op)) {
+            row.slots_log2 = plan.slots_log2;
+            let (bits, rate) = (found.theirs, rates.theirs);
+            row.note = Some(format!("qfilter: {bits:.2} bits per item, error rate {:.4} %", 100.0 * rate));
+        }
+        (self.bits_per_item, self.error_rate) = before;
     }
 
     /// Nothing but the filter's own hash.

@@ -34,6 +34,10 @@ pub(crate) enum Op {
     P999InsertNs,
     /// How much memory the process takes at most while a filter grows from 2^10 slots.
     GrowPeakBytes,
+    /// Inserts while a filter grows from 2^10 slots to 13 million items, growth included.
+    GrowInsert,
+    /// Queries for items that were not inserted, after that growth.
+    GrowContainsAbsent,
     /// Hashing of keys of 8 bytes, and nothing else.
     HashOnly,
     /// Hashing of keys of 16 bytes.
@@ -59,6 +63,8 @@ impl Op {
             Self::ContainsAbsentTwoThreads => "contains_absent_two_threads",
             Self::P999InsertNs => "p999_insert_ns",
             Self::GrowPeakBytes => "grow_peak_bytes",
+            Self::GrowInsert => "grow_insert",
+            Self::GrowContainsAbsent => "grow_contains_absent",
             Self::HashOnly => "hash_only",
             Self::HashOnly16Bytes => "hash_only_16_bytes",
         }

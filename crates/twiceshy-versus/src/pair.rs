@@ -51,6 +51,10 @@ impl<T> Pair<T> {
         }
     }
 
+    pub(crate) fn as_ref(&self) -> Pair<&T> {
+        Pair { ours: &self.ours, theirs: &self.theirs }
+    }
+
     pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> Pair<U> {
         Pair { ours: change(self.ours), theirs: change(self.theirs) }
     }

@@ -59,6 +59,17 @@ impl Plan {
         ((self.slots() as f64 * self.load) as u64).min(most) as usize
     }
 
+    /// The end of a growth: 13 million items in 2^24 slots; in a quick run as full, but as small as the others.
+    pub(crate) fn grown(&self) -> Self {
+        let slots_log2 = if self.quick { self.slots_log2 } else { 24 };
+        Self { slots_log2, load: 13e6 / f64::from(1 << 24), ..*self }
+    }
+
+    /// How often filters grow that count.
+    pub(crate) fn growths(&self) -> usize {
+        if self.quick { 2 } else { 6 }
+    }
+
     /// The error rate of a quotient filter of this shape, for peers that are built for a rate.
     pub(crate) fn error_rate(&self) -> f64 {
         self.load * 0.5f64.powi(self.remainder_bits as i32)

@@ -28,6 +28,12 @@ pub enum BuildError {
         /// What was given.
         found: f64,
     },
+    /// The load at which a filter grows is not between 0.5 and 0.95.
+    #[error("a filter can grow at a load from 0.5 to 0.95, not at {found}")]
+    MaxLoad {
+        /// What was given.
+        found: f64,
+    },
     /// A width or capacity is outside of what a table can have.
     #[error("{what} must be in {min}..={max}, not {found}")]
     OutOfRange {
@@ -105,6 +111,38 @@ pub enum InsertError {
     Memory(#[from] OutOfMemory),
 }
 
+/// Why an expandable filter could not take a key, or lengthen its fingerprint. The filter is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExpandError {
+    /// There are free slots, but none where this hash belongs, and doubling does not help.
+    #[error(
+        "there is no room for this hash although only {used} of {slots} slots are in use: the hashes given \
+         to the filter are badly distributed or too short; let it hash its keys itself"
+    )]
+    Crowded {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// A filter in its basic mode has reached its last size.
+    #[error(
+        "the oldest fingerprints have no bit left for another doubling of {slots} slots: rejuvenate or remove \
+         the oldest keys, or build the filter with Mode::Growing or Mode::Chained, which double for ever"
+    )]
+    Exhausted {
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// The number of copies does not fit 64 bits.
+    #[error("the filter would hold more than 2^64 - 1 copies")]
+    TooManyCopies,
+    /// No memory for a larger table could be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
 /// Why a filter could not be grown or shrunk. The filter is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -156,6 +194,9 @@ pub enum MergeError {
         /// Slots of the filter that was to take all.
         slots: u64,
     },
+    /// The merged entries of expandable filters find no room.
+    #[error("the merged entries find no room: {0}")]
+    NoRoom(#[source] ExpandError),
     /// The entries of a view are not in order: its bytes were not written by this library.
     #[error("a filter's bytes are damaged: call verify() on views before merging them")]
     Invalid,

@@ -22,6 +22,8 @@
 //!
 //! | you want | take |
 //! |---|---|
+//! | a set that never makes the same mistake twice, and grows by itself | [`AdaptiveSet`] |
+//! | the same with keys in your own database | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
 //! | keys of your own type | implement [`Key`] |
@@ -56,6 +58,10 @@ mod table;
 pub use filter::adaptive::{
     Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,
     Fingerprint, FingerprintsInOrder, Growth, Insertion, Lengths, Query, Record, RecordError, Ticket,
+};
+pub use filter::expandable::{
+    AgeStats, ExpandableFilter, ExpandableFilterBuilder, ExpandableFilterView, ExpandableStats, Mode,
+    PrefixCount, Prefixes, TableStats,
 };
 pub use filter::quotient::{
     FingerprintCount, Fingerprints, QuotientFilter, QuotientFilterBuilder, QuotientFilterView,

@@ -11,6 +11,8 @@ mod cuckoofilter;
 mod fastbloom;
 mod qfilter;
 mod sbbf;
+mod twiceshy_adaptive;
+mod twiceshy_expandable;
 mod twiceshy_quotient;
 mod xorf;
 
@@ -27,6 +29,10 @@ pub(crate) static YARDSTICK: &dyn Kind = &qfilter::Qfilter;
 pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_quotient::FAST,
     &twiceshy_quotient::KEYED,
+    &twiceshy_adaptive::FAST,
+    &twiceshy_adaptive::KEYED,
+    &twiceshy_adaptive::ADAPTED,
+    &twiceshy_expandable::FAST,
     YARDSTICK,
     &fastbloom::Fastbloom,
     &sbbf::Sbbf,

@@ -15,8 +15,8 @@ use super::select;
 pub(crate) trait Cpu: Copy {
     /// Position of the set bit of `word` with `k` (at most 63) set bits below it, or 64.
     fn select(self, word: u64, k: u32) -> u32;
-    /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. If only the first of the two exists,
-    /// both answers are its position; if none does, the first answer is 64.
+    /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. What does not exist is 64 as the first
+    /// answer and -1 (as a `u32`) as the second.
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
     /// `word` without its lowest `n` (at most 63) set bits.
     fn without_lowest(self, word: u64, n: u32) -> u64;
@@ -73,6 +73,8 @@ impl Cpu for Bmi2 {
     }
     #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
+        // `cold` does it: beside `target_feature`, rustc 1.95 drops `inline(never)`.
+        #[cold]
         #[inline(never)]
         #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
         fn outlined<K: Kernel>(kernel: K, cpu: Bmi2) -> K::Output {

@@ -8,7 +8,7 @@
 //! [`PADDING`] bytes past the last field, and for the range shifts 8 bytes before the first one. In a
 //! table the block header lies before the slots and the padding after the last block.
 
-use super::word::{high_mask, low_mask};
+use super::word::{field_mask, high_mask, low_mask};
 
 /// Bytes that must follow the last field of a slice.
 pub(crate) const PADDING: usize = 16;
@@ -39,19 +39,47 @@ fn load_at_bit(bytes: &[u8], bit: usize) -> u64 {
 #[inline(always)]
 pub(crate) fn get(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let word = if width <= 57 { load(bytes, bit / 8) >> (bit % 8) } else { load_at_bit(bytes, bit) };
-    word & low_mask(width)
+    word & field_mask(width)
 }
 
 /// Writes the field of `width` bits at `bit`. Bits of `value` above `width` must be 0.
 #[inline(always)]
 pub(crate) fn set(bytes: &mut [u8], bit: usize, width: u32, value: u64) {
-    debug_assert_eq!(value & !low_mask(width), 0, "value wider than its field");
+    debug_assert_eq!(value & !field_mask(width), 0, "value wider than its field");
     let (at, shift) = (bit / 8, (bit % 8) as u32);
     let old = load(bytes, at);
-    store(bytes, at, old & !(low_mask(width) << shift) | value << shift);
+    store(bytes, at, old & !(field_mask(width) << shift) | value << shift);
     if shift + width > 64 {
         let (kept, spilt) = (bytes[at + 8], shift + width - 64);
         bytes[at + 8] = kept & !(low_mask(spilt) as u8) | (value >> (64 - shift)) as u8;
+    }
+}
+
+/// 64 fields of one width at the start of a slice, as many as a block of a table has. The slice is checked
+/// once, and not with every access.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    bytes: &'a [u8],
+    width: u8,
+}
+
+impl<'a> Fields<'a> {
+    /// `None` if the slice does not reach a word past the last field.
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8], width: u8) -> Option<Self> {
+        let bytes = bytes.get(..8 * usize::from(width) + 8)?;
+        Some(Self { bytes, width })
+    }
+
+    /// The fields from number `i` (modulo 64) on, side by side; 57 bits of them at least.
+    #[inline(always)]
+    pub(crate) fn from(self, i: u32) -> u64 {
+        let bit = i % 64 * u32::from(self.width);
+        #[expect(unsafe_code, reason = "a load without a check of its own")]
+        // SAFETY: the bit is at most `63 * width`, which is less than `8 * width` bytes. `new` checked that
+        // 8 bytes more are there, and the load needs no alignment.
+        let word = unsafe { self.bytes.as_ptr().add((bit / 8) as usize).cast::<u64>().read_unaligned() };
+        u64::from_le(word) >> (bit % 8)
     }
 }
 
@@ -125,9 +153,83 @@ pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
     }
 }
 
+/// Inserts a field: the bits `from..to` move up by `width` bits, and `value` takes the place that is left.
+/// [`shift_up`] and [`set`] in one pass, without reading what was just written.
+#[inline(always)]
+pub(crate) fn insert(bytes: &mut [u8], from: usize, to: usize, width: u32, value: u64) {
+    debug_assert!(from <= to && from >= 64);
+    let by = width as usize;
+    if width > 57 {
+        shift_up(bytes, from, to, by);
+        return set(bytes, from, width, value);
+    }
+    // As in `shift_up`, but the last word that is written holds the whole new field.
+    let (first, below_field) = (from / 8, (from % 8) as u32);
+    let mut at = first + (to + by - 1 - first * 8) / 64 * 8;
+    let mut mask = low_mask((to + by - at * 8) as u32);
+    let back = by.div_ceil(8);
+    let shift = back * 8 - by;
+    let mut above = u64::from(bytes[at - back + 8]);
+    loop {
+        let below = load(bytes, at - back);
+        let moved = below >> shift | above << 1 << (63 - shift);
+        if at == first {
+            let moved = moved & !(field_mask(width) << below_field) | value << below_field;
+            return blend(bytes, at, mask & high_mask(below_field), moved);
+        }
+        blend(bytes, at, mask, moved);
+        above = below;
+        mask = u64::MAX;
+        at -= 8;
+    }
+}
+
+/// Removes the field of `width` bits at `from`: what lies behind it up to `to` moves down, and `value` takes
+/// the place that is left before `to`. [`shift_down`] and [`set`] in one pass, without reading what was just
+/// written.
+#[inline(always)]
+pub(crate) fn remove(bytes: &mut [u8], from: usize, to: usize, width: u32, value: u64) {
+    let by = width as usize;
+    debug_assert!(from + by <= to && from >= 64);
+    if width > 57 {
+        shift_down(bytes, from + by, to, by);
+        return set(bytes, to - by, width, value);
+    }
+    // From the last word, which holds the whole new field, to the first: the source of a word is loaded
+    // before the word above it is written.
+    let (mut at, below_field) = ((to - by) / 8, ((to - by) % 8) as u32);
+    let (ahead, shift) = (by / 8, by % 8);
+    let mut below = load(bytes, at + ahead);
+    let mut moved = below >> shift & !high_mask(below_field) | value << below_field;
+    let mut mask = low_mask(below_field + width);
+    while at * 8 > from {
+        let above = below;
+        below = load(bytes, at - 8 + ahead);
+        blend(bytes, at, mask, moved);
+        moved = below >> shift | above << 1 << (63 - shift);
+        mask = u64::MAX;
+        at -= 8;
+    }
+    blend(bytes, at, mask & high_mask((from - at * 8) as u32), moved);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_are_what_is_at_their_place() {
+        for width in 1..=64u8 {
+            let bytes: Vec<u8> = (0..8 * (u32::from(width) + 1)).map(|i| (i * 89 + 7) as u8).collect();
+            let fields = Fields::new(&bytes, width).unwrap();
+            for i in 0..128 {
+                let bits = u32::from(width).min(57);
+                let want = get(&bytes, (i % 64 * u32::from(width)) as usize, bits);
+                assert_eq!(fields.from(i) & low_mask(bits), want, "field {i} of {width} bits");
+            }
+            assert!(Fields::new(&bytes[1..], width).is_none(), "a word must lie behind the fields");
+        }
+    }
 
     fn pattern(len: usize) -> Vec<u8> {
         (0..len as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
@@ -187,6 +289,29 @@ mod tests {
                             "{from}+{len} by {by}"
                         );
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inserted_and_removed_fields_agree_with_shifts() {
+        for width in 1..=64u32 {
+            let by = width as usize;
+            let value = 0x5bd1_e995_97f4_a7c1 & field_mask(width);
+            for from in 64..140 {
+                for fields in [0, 1, 2, 5, 6, 7, 8, 14, 20] {
+                    let (to, before) = (from + fields * by, pattern(400));
+                    let (mut one, mut other) = (before.clone(), before.clone());
+                    insert(&mut one, from, to, width, value);
+                    shift_up(&mut other, from, to, by);
+                    set(&mut other, from, width, value);
+                    assert_eq!(one, other, "insert into {fields} fields of {width} bits at {from}");
+                    remove(&mut one, from, to + by, width, value >> 1);
+                    shift_down(&mut other, from + by, to + by, by);
+                    set(&mut other, to, width, value >> 1);
+                    assert_eq!(one, other, "remove before {fields} fields of {width} bits at {from}");
+                    assert_eq!(one[..from / 8], before[..from / 8]);
                 }
             }
         }

@@ -30,11 +30,12 @@
 //! no special case for remainder 0, and keeps a lookup simple.
 
 use crate::bits::cpu::{Cpu, Kernel};
+use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{Full, Glance, Run, Slot, Table};
+use crate::table::{BLOCK_SLOTS, Full, Glance, Loader, Run, Runs, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
-const FIRST_DIGIT: u64 = 3;
+pub(super) const FIRST_DIGIT: usize = 3;
 
 /// An entry of a run: `slots` slots from `start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub(crate) fn decode<B: AsRef<[u8]>>(table: &Table<B>, start: u64, end: u64) -> 
 #[cold]
 #[inline(never)]
 fn decode_digits<B: AsRef<[u8]>>(table: &Table<B>, remainder: u64, start: u64, end: u64) -> Entry {
-    let mut slot = start + FIRST_DIGIT;
+    let mut slot = start + FIRST_DIGIT as u64;
     let extra = if table.shape().slot_bits() == 1 {
         let zeros = (slot..end).take_while(|&at| table.slot(at) == 0).count() as u64;
         slot += zeros;
@@ -147,6 +148,97 @@ fn encode_digits(head: Slot, extra: u64, slot_bits: u32) -> Vec<Slot> {
     }
 }
 
+/// Appends an entry to a table, or nothing if it does not fit.
+#[inline(always)]
+pub(crate) fn push(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
+    if count == 1 {
+        loader.push_head(quotient, remainder)
+    } else {
+        push_many(loader, quotient, remainder, count)
+    }
+}
+
+#[inline(never)]
+fn push_many(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
+    let encoded = encode(remainder, count, loader.shape().slot_bits());
+    loader.push(quotient, encoded.as_ref())
+}
+
+/// All entries of a table in order, as quotient, remainder and count.
+pub(crate) struct Entries<'a, B> {
+    table: &'a Table<B>,
+    runs: Runs<'a, B>,
+    quotient: u64,
+    /// What is left of the present run; nothing behind the last.
+    run: Run,
+    /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew.
+    bit: usize,
+}
+
+impl<'a, B: AsRef<[u8]>> Entries<'a, B> {
+    pub(crate) fn new(table: &'a Table<B>) -> Self {
+        let mut all = Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 };
+        all.next_run();
+        all
+    }
+
+    /// The table that is read.
+    #[inline(always)]
+    pub(crate) fn table(&self) -> &'a Table<B> {
+        self.table
+    }
+
+    /// The quotient of the next entry.
+    pub(crate) fn quotient(&self) -> u64 {
+        self.quotient
+    }
+
+    /// Goes on at `slot` of the present run.
+    #[inline(always)]
+    fn go_to(&mut self, slot: u64) {
+        self.run.start = slot;
+        self.bit = self.table.shape().slot_bit(slot);
+    }
+
+    #[inline(always)]
+    fn next_run(&mut self) {
+        let last = (self.quotient, Run { start: 0, end: 0 });
+        (self.quotient, self.run) = self.runs.next().unwrap_or(last);
+        self.go_to(self.run.start);
+    }
+}
+
+impl<B: AsRef<[u8]>> Iterator for Entries<'_, B> {
+    type Item = (u64, u64, u64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.run.is_empty() {
+            return None;
+        }
+        let (bytes, width, quotient) = (self.table.bytes(), self.table.shape().slot_bits(), self.quotient);
+        let remainder = packed::get(bytes, self.bit, width);
+        // One copy, for certain: the slot is the last of the run, or another value follows in the block.
+        let next = self.run.start + 1;
+        let next_bit = self.bit + width as usize;
+        if next == self.run.end {
+            self.next_run();
+            return Some((quotient, remainder, 1));
+        }
+        if !next.is_multiple_of(BLOCK_SLOTS) && packed::get(bytes, next_bit, width) != remainder {
+            (self.run.start, self.bit) = (next, next_bit);
+            return Some((quotient, remainder, 1));
+        }
+        let entry = decode(self.table, self.run.start, self.run.end);
+        if entry.end() == self.run.end {
+            self.next_run();
+        } else {
+            self.go_to(entry.end());
+        }
+        Some((quotient, remainder, entry.count))
+    }
+}
+
 /// The entry of `remainder` in `run`, or the slot where it would be inserted.
 #[inline(always)]
 pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -> Result<Entry, u64> {
@@ -164,49 +256,43 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
     Err(slot)
 }
 
-/// Whether the run of `quotient` has an entry of `remainder`.
+/// Whether there is an entry of `fingerprint`, quotient above remainder.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
-    cpu: C,
-    table: &Table<B>,
-    quotient: u64,
-    remainder: u64,
-) -> bool {
-    match table.glance(cpu, quotient) {
-        Some(glance) => {
-            let found = table.has_at_glance(&glance, remainder);
-            if !found || is_plain(table, &glance) {
-                return found;
-            }
-            cpu.outlined(LookCloser { table, quotient, remainder })
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, fingerprint: u64) -> bool {
+    let (quotient, remainder) = table.parts(fingerprint);
+    table.prefetch_run(quotient);
+    if let Some(glance) = table.glance::<C, false>(cpu, quotient) {
+        let found = table.find_at_glance(&glance, remainder);
+        // What is found further behind may be a digit.
+        if !table.is_behind::<FIRST_DIGIT>(found) || !table.repeats_at_glance(&glance) {
+            return found != 0;
         }
-        // A call of its own: sharing the one above makes the common path a tenth longer (callgrind).
-        None => cpu.outlined(LookCloser { table, quotient, remainder }),
     }
+    cpu.outlined(LookCloser { table, fingerprint })
 }
 
 /// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
 #[inline(always)]
-fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
-    u64::from(glance.len()) <= FIRST_DIGIT || !table.repeats_at_glance(glance)
+pub(super) fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
+    glance.len() as usize <= FIRST_DIGIT || !table.repeats_at_glance(glance)
 }
 
-/// [`contains`] for all runs.
+/// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.
 struct LookCloser<'a, B> {
     table: &'a Table<B>,
-    quotient: u64,
-    remainder: u64,
+    fingerprint: u64,
 }
 
 impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, quotient, remainder } = self;
+        let Self { table, fingerprint } = self;
+        let (quotient, remainder) = table.parts(fingerprint);
         let run = table.run(cpu, quotient);
         match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
             None => false,
-            Some(slot) => slot < run.start + FIRST_DIGIT || find(table, run, remainder).is_ok(),
+            Some(slot) => slot < run.start + FIRST_DIGIT as u64 || find(table, run, remainder).is_ok(),
         }
     }
 }
@@ -215,13 +301,13 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    if table.insert_at_home(quotient, remainder) {
+    if table.insert_at_home::<false>(quotient, remainder) {
         return true;
     }
-    match table.glance(cpu, quotient) {
-        Some(glance) if !table.has_at_glance(&glance, remainder) && is_plain(table, &glance) => {
+    match table.glance::<C, false>(cpu, quotient) {
+        Some(glance) if table.find_at_glance(&glance, remainder) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance(cpu, &glance, rank, remainder)
+            table.insert_at_glance::<C, false>(cpu, &glance, rank, remainder)
         }
         _ => false,
     }
@@ -231,10 +317,10 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    match table.glance(cpu, quotient) {
+    match table.glance::<C, false>(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.remove_at_glance(cpu, &glance, rank)
+            table.remove_at_glance::<C, false>(cpu, &glance, rank)
         }
         _ => false,
     }

@@ -28,10 +28,11 @@
 use std::cmp::Ordering;
 
 use super::stop;
+use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::low_mask;
 use crate::hash::Words;
 use crate::prefix::Prefix;
-use crate::table::{Kind, Run, Shape, Slot, Table};
+use crate::table::{Glance, Kind, Run, Shape, Slot, Table};
 
 /// How strings lie in the slots of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,23 @@ impl Entry {
     #[inline(always)]
     pub(crate) fn end(&self) -> u64 {
         self.start + self.slots()
+    }
+}
+
+/// [`Strings::contains`] for all runs.
+struct LookCloser<'a, B, W> {
+    strings: Strings,
+    table: &'a Table<B>,
+    words: &'a W,
+}
+
+impl<B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, B, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { strings, table, words } = self;
+        let run = table.run(cpu, words.word(0) >> (64 - strings.quotient_bits));
+        matches!(strings.find(table, run, words), Found::Covered(_))
     }
 }
 
@@ -215,19 +233,72 @@ impl Strings {
         Found::Between { at, common_bits }
     }
 
+    /// Whether an entry of the run of its quotient is a prefix of a hash.
+    #[inline(always)]
+    pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
+        self,
+        cpu: C,
+        table: &Table<B>,
+        words: &impl Words,
+    ) -> bool {
+        // Quotient and first slot, if both are in the first word; they nearly always are.
+        if let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) {
+            let (quotient, window) = table.parts(words.word(0) >> rest);
+            table.prefetch_run(quotient);
+            if let Some(glance) = table.glance::<C, true>(cpu, quotient) {
+                return self.matches_at_glance(table, &glance, window);
+            }
+        }
+        cpu.outlined(LookCloser { strings: self, table, words })
+    }
+
+    /// Stores an entry of one slot for a hash, given its first word, if none is a prefix of it and that takes
+    /// no more than a glance; the usual insert.
+    #[inline(always)]
+    pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, first_word: u64) -> bool {
+        let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) else { return false };
+        let (quotient, window) = table.parts(first_word >> rest);
+        table.prefetch_cluster(quotient);
+        let value = window | u64::from(self.has_stop);
+        if table.insert_at_home::<true>(quotient, value) {
+            return true;
+        }
+        match table.glance::<C, true>(cpu, quotient) {
+            // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
+            Some(glance) if !self.matches_at_glance(table, &glance, window) => {
+                let rank = table.rank_at_glance(&glance, value);
+                table.insert_at_glance::<C, true>(cpu, &glance, rank, value)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
+        if self.has_stop {
+            table.find_prefix_at_glance(glance, window) != 0
+        } else {
+            table.find_at_glance(glance, window) != 0
+        }
+    }
+
+    /// Slot `i` of the string of the first `len` bits of a hash.
+    #[inline(always)]
+    pub(crate) fn slot(&self, words: &impl Words, len: u32, i: u32) -> u64 {
+        let at = self.quotient_bits + i * self.slot_bits;
+        let rest = len - at.min(len);
+        if self.has_stop && rest < self.slot_bits {
+            stop::encode(words.window(at, rest), rest, self.slot_bits)
+        } else {
+            words.window(at, self.slot_bits)
+        }
+    }
+
     /// The slots of an entry for the first `len` bits of a hash, with a tag.
     pub(crate) fn encode(&self, words: &impl Words, len: u32, tag: u64, slots: &mut Vec<Slot>) {
-        let string_slots = self.slots_for(len);
-        let mut at = self.quotient_bits;
-        for i in 1..=string_slots {
-            let kind = if i == 1 { Kind::Head } else { Kind::Continuation };
-            let value = if self.has_stop && i == string_slots {
-                stop::encode(words.window(at, len - at), len - at, self.slot_bits)
-            } else {
-                words.window(at, self.slot_bits)
-            };
-            slots.push(Slot { kind, value });
-            at += self.slot_bits;
+        for i in 0..self.slots_for(len) {
+            let kind = if i == 0 { Kind::Head } else { Kind::Continuation };
+            slots.push(Slot { kind, value: self.slot(words, len, i) });
         }
         let mut rest = tag;
         while rest > 0 {

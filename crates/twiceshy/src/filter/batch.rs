@@ -1,10 +1,50 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+
 /// How many keys ahead memory is asked for: about as many cache misses as a core can have in flight.
 pub(super) const AHEAD: usize = 16;
 
 /// Keys that are hashed together, many times [`AHEAD`] and few enough for the stack.
 pub(super) const CHUNK: usize = 256;
+
+/// What can be asked for a hash, and told beforehand that it will be.
+pub(super) trait Probe {
+    /// Asks for the memory of a hash.
+    fn ask_for(&self, hash: u64);
+    /// Whether the hash seems to be there.
+    fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool;
+}
+
+/// Asks for every hash.
+pub(super) fn contains_all(probe: impl Probe, hashes: &[u64], found: &mut [bool]) {
+    dispatch(ContainsAll { probe, hashes, found });
+}
+
+struct ContainsAll<'a, P> {
+    probe: P,
+    hashes: &'a [u64],
+    found: &'a mut [bool],
+}
+
+impl<P: Probe> Kernel for ContainsAll<'_, P> {
+    type Output = ();
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) {
+        let Self { probe, hashes, found } = self;
+        hashes.iter().take(AHEAD).for_each(|&hash| probe.ask_for(hash));
+        let (most, rest) = hashes.split_at(hashes.len().saturating_sub(AHEAD));
+        let (found_most, found_rest) = found.split_at_mut(most.len());
+        let ahead = hashes.iter().skip(AHEAD);
+        for ((&hash, &ahead), found) in most.iter().zip(ahead).zip(found_most) {
+            probe.ask_for(ahead);
+            *found = probe.contains(cpu, hash);
+        }
+        for (&hash, found) in rest.iter().zip(found_rest) {
+            *found = probe.contains(cpu, hash);
+        }
+    }
+}
 
 /// Hashes up to a chunk of keys into `buffer`.
 #[inline(always)]

@@ -33,6 +33,9 @@ const SUM_AT: usize = Header::BYTES - 4;
 /// Bytes for what only one kind of filter has.
 const OWN_BYTES: usize = 16;
 
+/// What only one kind of filter has.
+pub(crate) type Own = [u8; OWN_BYTES];
+
 /// The flag for blocks with an extension word.
 const EXTENSIONS: u8 = 1;
 
@@ -42,6 +45,7 @@ const EXTENSIONS: u8 = 1;
 pub(crate) enum Kind {
     Quotient = 1,
     Adaptive = 2,
+    Expandable = 3,
 }
 
 impl Kind {
@@ -60,10 +64,13 @@ pub(crate) struct Header {
     pub(crate) max_quotient_bits: u32,
     pub(crate) used: u64,
     pub(crate) len: u64,
+    /// 0 for expandable filters, which do not count them.
     pub(crate) distinct: u64,
+    /// Bytes of what follows: the table, or all tables of a filter with several.
+    pub(crate) body_bytes: u64,
     pub(crate) body_sum: u32,
     /// What only this kind has; all 0 if it has nothing.
-    pub(crate) own: [u8; OWN_BYTES],
+    pub(crate) own: Own,
 }
 
 impl Header {
@@ -76,27 +83,18 @@ impl Header {
         put(VERSION_AT, &VERSION.to_le_bytes());
         put(KIND_AT, &[self.kind as u8]);
         put(HASH_AT, &[self.hasher.kind() as u8]);
-        put(QUOTIENT_BITS_AT, &[self.shape.quotient_bits() as u8]);
-        put(SLOT_BITS_AT, &[self.shape.slot_bits() as u8]);
-        put(FLAGS_AT, &[if self.shape.has_extensions() { EXTENSIONS } else { 0 }]);
-        put(OFFSET_MAX_AT, &[self.shape.offset_max()]);
-        put(SPILL_AT, &self.shape.spill_slots().to_le_bytes());
+        put(QUOTIENT_BITS_AT, &shape_to_bytes(&self.shape));
         put(MAX_QUOTIENT_BITS_AT, &[self.max_quotient_bits as u8]);
         put(SECRET_AT, &self.hasher.secret());
         put(USED_AT, &self.used.to_le_bytes());
         put(LEN_AT, &self.len.to_le_bytes());
         put(DISTINCT_AT, &self.distinct.to_le_bytes());
-        put(BODY_BYTES_AT, &(self.body_bytes() as u64).to_le_bytes());
+        put(BODY_BYTES_AT, &self.body_bytes.to_le_bytes());
         put(BODY_SUM_AT, &self.body_sum.to_le_bytes());
         put(OWN_AT, &self.own);
         let sum = checksum(&bytes[..SUM_AT]);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes
-    }
-
-    /// Bytes of the table that follows. The shape was checked when the header was made.
-    pub(crate) fn body_bytes(&self) -> usize {
-        self.shape.body_bytes().expect("a header's table can be addressed")
     }
 
     /// Reads and checks a header of the given kind.
@@ -117,11 +115,12 @@ impl Header {
         let header = Self {
             kind,
             hasher: read_hasher(bytes)?,
-            shape: read_shape(bytes, kind)?,
+            shape: shape_from_bytes(&field(bytes, QUOTIENT_BITS_AT), kind)?,
             max_quotient_bits: bytes[MAX_QUOTIENT_BITS_AT].into(),
             used: u64::from_le_bytes(field(bytes, USED_AT)),
             len: u64::from_le_bytes(field(bytes, LEN_AT)),
             distinct: u64::from_le_bytes(field(bytes, DISTINCT_AT)),
+            body_bytes: u64::from_le_bytes(field(bytes, BODY_BYTES_AT)),
             body_sum: u32::from_le_bytes(field(bytes, BODY_SUM_AT)),
             own: field(bytes, OWN_AT),
         };
@@ -131,17 +130,29 @@ impl Header {
 
     /// `Err` unless the bytes for what only one kind has are 0.
     pub(crate) fn expect_no_own(&self) -> Result<(), ReadError> {
-        let found = self.own.iter().fold(0, |all, &byte| all | byte);
-        expect("reserved bytes", found == 0, 0, found)
+        expect_zeros(&self.own)
     }
 
     fn check_numbers(&self, bytes: &[u8; Self::BYTES]) -> Result<(), ReadError> {
-        let Self { shape, used, len, distinct, max_quotient_bits, .. } = self;
-        let body = u64::from_le_bytes(field(bytes, BODY_BYTES_AT));
-        let expected = shape.body_bytes().map_or(0, |bytes| bytes as u64);
-        expect("table bytes", expected == body && body > 0, expected, body)?;
+        let Self { shape, used, max_quotient_bits, .. } = self;
         let total = shape.total_slots();
         expect("used slots", *used <= total, format!("at most {total}"), *used)?;
+        match self.kind {
+            Kind::Quotient | Kind::Adaptive => self.check_one_table()?,
+            Kind::Expandable => expect("fingerprints", self.distinct == 0, 0, self.distinct)?,
+        }
+        let range = 1..=Shape::MAX_QUOTIENT_BITS;
+        let allowed = range.contains(max_quotient_bits);
+        expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;
+        expect_zeros(&bytes[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
+        expect_zeros(&bytes[RESERVED_AT..SUM_AT])
+    }
+
+    /// What a filter of one table has to say about it.
+    fn check_one_table(&self) -> Result<(), ReadError> {
+        let Self { shape, used, len, distinct, body_bytes, .. } = self;
+        let expected = shape.body_bytes().map_or(0, |bytes| bytes as u64);
+        expect("table bytes", expected == *body_bytes && expected > 0, expected, *body_bytes)?;
         expect("fingerprints", distinct <= used, format!("at most {used}"), *distinct)?;
         let plausible = if *distinct == 0 { *len == 0 } else { len >= distinct };
         let wanted = if *distinct == 0 {
@@ -149,17 +160,7 @@ impl Header {
         } else {
             format!("at least {distinct}")
         };
-        expect("keys", plausible, wanted, *len)?;
-        let range = 1..=Shape::MAX_QUOTIENT_BITS;
-        let allowed = range.contains(max_quotient_bits);
-        expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;
-        let reserved = [&bytes[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT], &bytes[RESERVED_AT..SUM_AT]].concat();
-        expect(
-            "reserved bytes",
-            reserved.iter().all(|&byte| byte == 0),
-            0,
-            reserved.iter().fold(0, |a, &b| a | b),
-        )
+        expect("keys", plausible, wanted, *len)
     }
 }
 
@@ -173,19 +174,29 @@ fn read_hasher(bytes: &[u8; Header::BYTES]) -> Result<Hasher, ReadError> {
     })
 }
 
-fn read_shape(bytes: &[u8; Header::BYTES], kind: Kind) -> Result<Shape, ReadError> {
-    let quotient_bits = u32::from(bytes[QUOTIENT_BITS_AT]);
-    let slot_bits = u32::from(bytes[SLOT_BITS_AT]);
-    let (most, flags) = (Shape::MAX_QUOTIENT_BITS, bytes[FLAGS_AT]);
+/// Bytes of a shape: all fields from the quotient bits to the spill slots.
+pub(crate) const SHAPE_BYTES: usize = MAX_QUOTIENT_BITS_AT - QUOTIENT_BITS_AT;
+
+/// A shape as it stands in a header.
+pub(crate) fn shape_to_bytes(shape: &Shape) -> [u8; SHAPE_BYTES] {
+    let [a, b, c, d] = shape.spill_slots().to_le_bytes();
+    let (quotient_bits, slot_bits) = (shape.quotient_bits() as u8, shape.slot_bits() as u8);
+    let flags = if shape.has_extensions() { EXTENSIONS } else { 0 };
+    [quotient_bits, slot_bits, flags, shape.offset_max(), a, b, c, d]
+}
+
+/// Reads and checks the shape of a filter of the given kind.
+pub(crate) fn shape_from_bytes(bytes: &[u8; SHAPE_BYTES], kind: Kind) -> Result<Shape, ReadError> {
+    let [quotient_bits, slot_bits, flags, offset_max, spill @ ..] = *bytes;
+    let (quotient_bits, slot_bits) = (u32::from(quotient_bits), u32::from(slot_bits));
+    let most = Shape::MAX_QUOTIENT_BITS;
     expect("quotient bits", (1..=most).contains(&quotient_bits), format!("1..={most}"), quotient_bits)?;
     expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
     let expected = if kind.has_extensions() { EXTENSIONS } else { 0 };
     expect("flags", flags == expected, expected, flags)?;
-    let offset_max = bytes[OFFSET_MAX_AT];
-    let spill = u32::from_le_bytes(field(bytes, SPILL_AT));
     let shape = Shape::new(quotient_bits, slot_bits);
     let shape = if kind.has_extensions() { shape.with_extensions() } else { shape };
-    shape.with_limits(offset_max, spill).ok_or_else(|| ReadError::Field {
+    shape.with_limits(offset_max, u32::from_le_bytes(spill)).ok_or_else(|| ReadError::Field {
         field: "largest offset",
         expected: "at least 1".into(),
         found: offset_max.into(),
@@ -197,6 +208,13 @@ fn field<const N: usize>(bytes: &[u8; Header::BYTES], at: usize) -> [u8; N] {
     *bytes[at..].first_chunk().expect("fields lie inside the header")
 }
 
+/// `Err` unless bytes without a meaning are 0.
+pub(crate) fn expect_zeros(bytes: &[u8]) -> Result<(), ReadError> {
+    let found = bytes.iter().fold(0, |all, byte| all | byte);
+    expect("reserved bytes", found == 0, 0, found)
+}
+
+/// `Err` unless a field is as it should be.
 pub(crate) fn expect(
     field: &'static str,
     holds: bool,

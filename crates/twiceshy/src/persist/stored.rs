@@ -31,7 +31,7 @@ pub(crate) fn read<F: Stored<Memory>>(mut reader: impl Read) -> Result<F, ReadEr
     let mut bytes = Vec::with_capacity(Header::BYTES);
     reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
     let header = first_bytes::<Memory, F>(&bytes)?;
-    let (len, sum) = (header.body_bytes(), header.body_sum);
+    let (len, sum) = (header.body_bytes as usize, header.body_sum);
     let filter = F::from_parts(header, read_body(reader, Header::BYTES, len)?)?;
     check_body(&filter, sum)?;
     Ok(filter)
@@ -42,9 +42,9 @@ pub(crate) fn read<F: Stored<Memory>>(mut reader: impl Read) -> Result<F, ReadEr
 pub(crate) fn view<'a, F: Stored<&'a [u8]>>(bytes: &'a [u8]) -> Result<(F, u32), ReadError> {
     let header = first_bytes::<&[u8], F>(bytes)?;
     let body_sum = header.body_sum;
-    let (expected, found) = (Header::BYTES + header.body_bytes(), bytes.len());
+    let (expected, found) = (Header::BYTES as u64 + header.body_bytes, bytes.len() as u64);
     if expected != found {
-        return Err(ReadError::Length { expected: expected as u64, found: found as u64 });
+        return Err(ReadError::Length { expected, found });
     }
     Ok((F::from_parts(header, &bytes[Header::BYTES..])?, body_sum))
 }

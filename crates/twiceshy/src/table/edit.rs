@@ -138,6 +138,36 @@ impl Table {
         Ok(())
     }
 
+    /// Inserts a continuation at `at`, between two slots of an entry or behind its last, in `run`, the run of
+    /// `quotient`. The same as [`plan`](Table::plan) and [`commit`](Table::commit), in fewer steps.
+    #[inline(always)]
+    pub(crate) fn insert_continuation<C: Cpu>(
+        &mut self,
+        cpu: C,
+        quotient: u64,
+        run: Run,
+        at: u64,
+        value: u64,
+    ) -> Result<(), Full> {
+        if self.insert_continuation_quickly(cpu, quotient, run, at, value) {
+            return Ok(());
+        }
+        let free = self.first_free(cpu, run.end).ok_or(Full)?;
+        self.shift_up(at, free);
+        self.bump_offsets(quotient, free);
+        self.set_slot(at, value);
+        // Shifting left the new slot without a run end, and runs end at heads.
+        self.set_bit(at, EXTENSION_AT, true);
+        self.used += 1;
+        Ok(())
+    }
+
+    /// Puts another value into a slot in use.
+    #[inline(always)]
+    pub(crate) fn set_value(&mut self, slot: u64, value: u64) {
+        self.set_slot(slot, value);
+    }
+
     /// Removes the head at `at`, which has no extensions, from `run`, the run of `quotient`.
     #[inline(always)]
     pub(crate) fn remove_head<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, at: u64) {

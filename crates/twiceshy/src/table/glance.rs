@@ -9,20 +9,23 @@
 //! Comparing several slots at once is the well-known search for a zero byte in a word, with lanes of any
 //! width: `(x - 1) & !x` has the top bit of a lane set if the lane is 0. Lanes above a zero lane may be
 //! wrong because of the borrow, the lowest one that is set never is.
+//!
+//! In tables with extensions a glance is for runs whose entries have one slot each, and that no extension
+//! slot of an earlier run touches: nearly all. Whether there are extensions is a constant parameter,
+//! `EXTENDED`, of everything here, so that tables without pay nothing.
 
 use std::hint::select_unpredictable;
 
 use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
 use crate::bits::cpu::Cpu;
-use crate::bits::packed;
-use crate::bits::word::{bit, high_mask, low_mask, rank, rank_through};
-use crate::mem;
+use crate::bits::packed::{self, Fields};
+use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, rank_through};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
 
 /// Room for a mask for each number of lanes, and a power of two.
-const MASKS: usize = 8;
+pub(super) const MASKS: usize = 8;
 
 /// Several slots side by side in a word, and what else a glance needs that follows from the shape.
 #[derive(Clone, Copy)]
@@ -30,9 +33,11 @@ pub(super) struct Lanes {
     /// How many there are.
     count: u32,
     /// The lowest bit of each.
-    ones: u64,
+    pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
-    highs: [u64; MASKS],
+    pub(super) highs: [u64; MASKS],
+    /// All bits of one slot.
+    slot_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
     offset_limit: u32,
 }
@@ -44,7 +49,8 @@ impl Lanes {
         let count = (57 / width).min(MOST_LANES as u32);
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
-        Self { count, ones, highs, offset_limit: u32::from(shape.offset_max()).min(64) }
+        let offset_limit = u32::from(shape.offset_max()).min(64);
+        Self { count, ones, highs, slot_mask: field_mask(width), offset_limit }
     }
 }
 
@@ -53,7 +59,10 @@ impl Lanes {
 pub(super) struct Words {
     pub(super) offset: u32,
     pub(super) occupied: u64,
+    /// The word `runend` as it is: with extensions, payload has these bits too.
     pub(super) ends: u64,
+    /// 0 in tables without.
+    pub(super) extension: u64,
 }
 
 /// A run of at most six slots in the block of its quotient; no slots if the quotient has no run.
@@ -65,53 +74,68 @@ pub(crate) struct Glance {
     pub(super) home: u32,
     pub(super) start: u32,
     pub(super) len: u32,
+    /// The slot behind the end of the run before.
+    after: u32,
     /// The slots from the start of the run on, side by side.
-    slots: u64,
+    pub(super) slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
-    /// Looks at the run of `quotient`; `None` if it takes more than a glance. For tables without
-    /// extensions.
+    /// Looks at the run of `quotient`; `None` if it takes more than a glance.
     #[inline(always)]
-    pub(crate) fn glance<C: Cpu>(&self, cpu: C, quotient: u64) -> Option<Glance> {
-        debug_assert!(!self.shape.has_extensions());
+    pub(crate) fn glance<C: Cpu, const EXTENDED: bool>(&self, cpu: C, quotient: u64) -> Option<Glance> {
+        debug_assert_eq!(self.shape.has_extensions(), EXTENDED);
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
         let (block, home) = split(quotient);
-        let bytes = &self.bytes()[self.shape.block_at(block)..];
-        // The slots are usually in another cache line than the words before them: ask for both at once.
-        mem::prefetch(bytes, EXTENSION_AT + (home * width) as usize / 8);
-        let words = Words::load(bytes);
-        let Words { offset, occupied, ends } = words;
+        let bytes = self.bytes().get(self.shape.block_at(block)..)?;
+        let (words, slots) = Words::split::<EXTENDED>(bytes)?;
+        let slots = Fields::new(slots, width as u8)?;
+        let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let own_ends = ends.wrapping_shr(offset) << 1 | 1;
-        let (after, end) = cpu.select_two(own_ends, rank(occupied, home));
-        let start = home.max(offset + after);
-        let len = offset.wrapping_add(end).wrapping_sub(start);
-        // If the numbers make no sense, any slot will do for the load.
-        let first_bit = (start % BLOCK_SLOTS as u32 * width) as usize;
-        let slots = packed::load(bytes, EXTENSION_AT + first_bit / 8) >> (first_bit % 8);
-        // Without a run there is nothing to decide. A length of 0 or less is that of a run whose end is
-        // not in this block.
-        let has_run = bit(occupied, home);
-        let beyond = select_unpredictable(has_run, len.wrapping_sub(1), 0);
-        let far = select_unpredictable(has_run, offset, 0);
-        if beyond >= lanes.count || far >= lanes.offset_limit {
+        let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
+        let (after, end) = cpu.select_two(own_ends, rank_below(occupied, home));
+        let (after, end) = (offset + after, offset.wrapping_add(end));
+        let start = home.max(after);
+        // If the numbers make no sense, any slot will do.
+        let slots = slots.from(start);
+        // Less than 0, which is a large number here, if the end of the run is not in this block.
+        let mut len = end.wrapping_sub(start);
+        if EXTENDED {
+            // So is a run with extension slots before, inside or behind it. What is behind slot 63 is not
+            // in this block.
+            let slots = end.wrapping_sub(after);
+            let near = extension.wrapping_shr(after) & u64::MAX.wrapping_shr(63u32.wrapping_sub(slots));
+            len |= u32::from(near != 0) << 31 | (end & 64) << 25;
+        }
+        // Without a run there is nothing to decide.
+        let len = select_unpredictable(bit(occupied, home), len, 0);
+        if len > lanes.count || offset >= lanes.offset_limit {
             return None;
         }
-        let len = select_unpredictable(has_run, len, 0);
-        Some(Glance { block, words, home, start, len, slots })
+        Some(Glance { block, words, home, start, len, after, slots })
     }
 
-    /// The header of a block. For tables without extensions.
+    /// The header of a block.
     #[inline(always)]
-    pub(super) fn words(&self, block: u64) -> Words {
-        Words::load(&self.bytes()[self.shape.block_at(block)..])
+    pub(super) fn words<const EXTENDED: bool>(&self, block: u64) -> Words {
+        let bytes = &self.bytes()[self.shape.block_at(block)..];
+        Words::split::<EXTENDED>(bytes).expect("a block has a header").0
+    }
+
+    /// Quotient and first slot of a fingerprint that is as long as both together.
+    #[inline(always)]
+    pub(crate) fn parts(&self, fingerprint: u64) -> (u64, u64) {
+        (fingerprint >> self.shape.slot_bits(), fingerprint & self.lanes.slot_mask)
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
     #[inline(always)]
     pub(super) fn is_placed(&self, glance: &Glance) -> bool {
-        glance.start < BLOCK_SLOTS as u32 && glance.words.offset < self.lanes.offset_limit
+        let Glance { start, after, words, .. } = glance;
+        *start < BLOCK_SLOTS as u32
+            && words.offset < self.lanes.offset_limit
+            // Extension slots of the run before may reach up to here.
+            && words.extension & high_mask(*after) & (u64::MAX >> (63 - start)) == 0
     }
 }
 
@@ -124,16 +148,24 @@ impl Glance {
 }
 
 impl Words {
-    /// The header of the block that starts with `bytes`.
+    /// The header and the slots of the block that starts with `bytes`.
     #[inline(always)]
-    fn load(bytes: &[u8]) -> Self {
-        let header: &[u8; EXTENSION_AT] = bytes.first_chunk().expect("a block has a header");
+    fn split<const EXTENDED: bool>(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (header, rest) = bytes.split_first_chunk::<EXTENSION_AT>()?;
+        let (extension, slots) = if EXTENDED { rest.split_first_chunk()? } else { (&[0; 8], rest) };
         let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
-        Self { offset: u32::from(header[OFFSET_AT]), occupied, ends }
+        let extension = u64::from_le_bytes(*extension);
+        Some((Self { offset: u32::from(header[OFFSET_AT]), occupied, ends, extension }, slots))
     }
 
-    /// The first slot of the block at or behind `from`, which is not before the offset, before which all
-    /// runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
+    /// Heads of last entries.
+    #[inline(always)]
+    pub(super) fn run_ends(&self) -> u64 {
+        self.ends & !self.extension
+    }
+
+    /// The first slot of the block at or behind `from`, which is not before the offset and no extension, before
+    /// which all runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
     /// `first_without_debt` of the table, which does this across blocks.
     ///
     /// Run after run: a run that ends at `e` is followed by a free slot if the next quotient that has a
@@ -145,7 +177,7 @@ impl Words {
             return None;
         }
         let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
-        let ends = self.ends & high_mask(self.offset);
+        let ends = self.run_ends() & high_mask(self.offset);
         let ended = rank(ends, from);
         if rank_through(occupied, from) <= ended {
             return Some(from);
@@ -156,6 +188,8 @@ impl Words {
         next &= next.wrapping_sub(1);
         while ends != 0 {
             let behind = (ends & ends.wrapping_neg()) << 1;
+            // Extension slots from there on are skipped: adding carries over them.
+            let behind = behind.wrapping_add(self.extension) & !self.extension;
             // All bits below the next quotient; all there are, if there is none.
             let below_next = !next & next.wrapping_sub(1);
             if below_next >= behind {
@@ -173,15 +207,22 @@ impl Words {
 impl<B: AsRef<[u8]>> Table<B> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
-    fn lanes_of(&self, glance: &Glance) -> u64 {
+    pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
-    /// Whether a slot of the run has this value.
+    /// The first slot of the run that has this value, as a bit: 0 if there is none.
     #[inline(always)]
-    pub(crate) fn has_at_glance(&self, glance: &Glance, value: u64) -> bool {
+    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64) -> u64 {
         let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
-        differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance) != 0
+        let found = differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance);
+        found & found.wrapping_neg()
+    }
+
+    /// Whether a slot that was found is not among the first `N` of the run.
+    #[inline(always)]
+    pub(crate) fn is_behind<const N: usize>(&self, found: u64) -> bool {
+        found > self.lanes.highs[N]
     }
 
     /// How many slots of the run have this value.

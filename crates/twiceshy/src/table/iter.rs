@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Run, Table};
+use super::{BLOCK_SLOTS, Run, Table, split};
+use crate::bits::word::high_mask;
 
 /// The set bits of one metadata word per block, as slot numbers.
 struct Bits {
@@ -37,6 +38,10 @@ pub(crate) struct Runs<'a, B> {
     ends: Bits,
     /// The first slot behind the last run.
     free: u64,
+    /// Measures of the table.
+    blocks: u64,
+    quotients: u64,
+    total_slots: u64,
 }
 
 impl<B: AsRef<[u8]>> Table<B> {
@@ -44,7 +49,19 @@ impl<B: AsRef<[u8]>> Table<B> {
     pub(crate) fn runs(&self) -> Runs<'_, B> {
         let occupied = Bits { block: 0, word: self.occupied(0) };
         let ends = Bits { block: 0, word: self.run_ends(0) };
-        Runs { table: self, occupied, ends, free: 0 }
+        let shape = &self.shape;
+        let (blocks, quotients, total_slots) = (shape.blocks(), shape.quotients(), shape.total_slots());
+        Runs { table: self, occupied, ends, free: 0, blocks, quotients, total_slots }
+    }
+
+    /// The first quotient at or behind `from` that has a run.
+    pub(crate) fn next_quotient(&self, from: u64) -> Option<u64> {
+        if from >= self.shape.quotients() {
+            return None;
+        }
+        let (block, i) = split(from);
+        let mut bits = Bits { block, word: self.occupied(block) & high_mask(i) };
+        bits.next(self.shape.blocks(), |block| self.occupied(block))
     }
 
     /// The clusters: the longest stretches of slots in use.
@@ -65,12 +82,12 @@ impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let (table, blocks) = (self.table, self.table.shape.blocks());
+        let (table, blocks) = (self.table, self.blocks);
         let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
         let start = self.free.max(quotient);
         let end = self.ends.next(blocks, |block| table.run_ends(block));
-        let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(table.shape.total_slots()));
-        if end <= start || quotient >= table.shape.quotients() {
+        let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(self.total_slots));
+        if end <= start || quotient >= self.quotients {
             // On bytes that are not a valid table bits may be missing or misplaced: stop for good.
             self.occupied = Bits { block: blocks, word: 0 };
             return None;

@@ -72,7 +72,7 @@ impl Loader {
                 kind => {
                     self.table.set_bit(self.free, EXTENSION_AT, true);
                     if kind == Kind::Payload {
-                        self.mark_end(self.free);
+                        self.mark_end(self.free, true);
                     }
                 }
             }
@@ -93,44 +93,39 @@ impl Loader {
     }
 
     /// Goes to where an entry of `quotient` with this many slots belongs.
+    ///
+    /// Whether the entry starts a run is a coin toss, so there is no branch on it: what has to be done for
+    /// a new run only is done for every entry, to no effect.
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), Full> {
-        let continues = self.quotient == quotient;
-        let start = if continues { self.free } else { self.free.max(quotient) };
+        debug_assert!(self.quotient == NONE || self.quotient <= quotient, "quotients out of order");
+        // A run that goes on is behind its quotient.
+        let start = self.free.max(quotient);
         if start + slots > self.total || slots > self.room {
             return Err(Full);
         }
         self.room -= slots;
-        if !continues {
-            debug_assert!(self.quotient == NONE || self.quotient < quotient, "quotients out of order");
-            self.close_run();
-            let (block, i) = split(quotient);
-            if block != self.home_block {
-                self.go_home(block);
-            }
-            if start != self.free {
-                self.slots.store(&mut self.table);
-                self.slots = SlotWriter::new(&self.table.shape, start);
-                self.slots.word = self.slots.load(&self.table);
-                self.gaps += start - self.free;
-                self.free = start;
-            }
-            self.occupied |= 1 << i;
-            self.quotient = quotient;
+        // The run before has ended. Before the first there is none, and `NONE` is not less.
+        self.mark_end(self.head, self.quotient < quotient);
+        let (block, i) = split(quotient);
+        if block != self.home_block {
+            self.go_home(block);
         }
+        if start != self.free {
+            self.slots.store(&mut self.table);
+            self.slots = SlotWriter::new(&self.table.shape, start);
+            self.slots.word = self.slots.load(&self.table);
+            self.gaps += start - self.free;
+            self.free = start;
+        }
+        self.occupied |= 1 << i;
+        self.quotient = quotient;
         Ok(())
     }
 
-    /// The last head was the last of its run.
+    /// Marks a slot if it `is_end`.
     #[inline(always)]
-    fn close_run(&mut self) {
-        if self.quotient != NONE {
-            self.mark_end(self.head);
-        }
-    }
-
-    #[inline(always)]
-    fn mark_end(&mut self, slot: u64) {
+    fn mark_end(&mut self, slot: u64, is_end: bool) {
         let (block, i) = split(slot);
         if block != self.ends_block {
             self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
@@ -138,7 +133,7 @@ impl Loader {
             // A run's last head may lie in an earlier block than payload that was marked before.
             self.ends = self.table.word(block, RUNEND_AT);
         }
-        self.ends |= 1 << i;
+        self.ends |= u64::from(is_end) << i;
     }
 
     /// Goes to a later block of quotients. All runs of earlier ones are written, so its offset and those
@@ -153,7 +148,7 @@ impl Loader {
     }
 
     pub(crate) fn finish(mut self) -> Table {
-        self.close_run();
+        self.mark_end(self.head, self.quotient != NONE);
         self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
         self.slots.store(&mut self.table);
         self.go_home(self.table.shape.blocks() - 1);

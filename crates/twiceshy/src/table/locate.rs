@@ -27,10 +27,12 @@ impl<B: AsRef<[u8]>> Table<B> {
     pub(crate) fn run<C: Cpu>(&self, cpu: C, quotient: u64) -> Run {
         let (block, i) = split(quotient);
         let occupied = self.occupied(block);
-        if !self.shape.has_extensions()
+        if self.extension(block) == 0
             && let Some(offset) = self.offset(block)
             && offset < BLOCK_SLOTS
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
+            // The slot behind its end would be in the next block, and could be an extension.
+            && (run.is_empty() || !self.shape.has_extensions() || run.end % BLOCK_SLOTS != 0)
         {
             return run;
         }
@@ -50,13 +52,14 @@ impl<B: AsRef<[u8]>> Table<B> {
         if after >= BLOCK_SLOTS as u32 {
             return None;
         }
-        let (start, end) = (i.max(offset + after), offset + end);
         let first = block * BLOCK_SLOTS;
+        let start = i.max(offset + after);
         let start_slot = first + u64::from(start);
         if !bit(occupied, i) {
             return Some(Run { start: start_slot, end: start_slot });
         }
-        (start < end).then(|| Run { start: start_slot, end: first + u64::from(end) })
+        let is_here = end < BLOCK_SLOTS as u32 && start < offset + end;
+        is_here.then(|| Run { start: start_slot, end: first + u64::from(offset + end) })
     }
 
     /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.

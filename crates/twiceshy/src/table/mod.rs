@@ -78,6 +78,7 @@ mod glance;
 mod iter;
 mod load;
 mod locate;
+mod prefix;
 mod quick;
 mod shape;
 #[cfg(test)]
@@ -205,14 +206,24 @@ impl<B: AsRef<[u8]>> Table<B> {
         mem::prefetch(self.bytes(), self.shape.slot_bit(quotient) / 8);
     }
 
-    /// Asks for the cache lines that an edit of the run of `quotient` may shift: those of its block and of
-    /// the next.
+    /// Asks for the cache lines that a lookup of `quotient` will read soon, apart from the first, which it
+    /// asks for itself. A run lies a few slots behind its home, and the next block's header tells the end of a
+    /// run that leaves the block: hence a second line.
+    #[inline(always)]
+    pub(crate) fn prefetch_run(&self, quotient: u64) {
+        let home_at = self.shape.slot_bit(quotient) / 8;
+        mem::prefetch(self.bytes(), home_at);
+        mem::prefetch(self.bytes(), home_at + 48);
+    }
+
+    /// The same for the cache lines that an edit may read and shift: that of the home slot and as many behind
+    /// it as most clusters reach.
     #[inline(always)]
     pub(crate) fn prefetch_cluster(&self, quotient: u64) {
-        let at = self.shape.block_at(quotient / BLOCK_SLOTS);
-        mem::prefetch(self.bytes(), at + 64);
-        mem::prefetch(self.bytes(), at + 128);
-        mem::prefetch(self.bytes(), at + 192);
+        let home_at = self.shape.slot_bit(quotient) / 8;
+        for line in 0..=4 {
+            mem::prefetch(self.bytes(), home_at + line * 64);
+        }
     }
 
     #[inline(always)]

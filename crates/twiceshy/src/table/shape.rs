@@ -62,6 +62,11 @@ impl Shape {
         (offset_max > 0).then_some(Self { offset_max, spill_slots, ..self })
     }
 
+    /// The smallest shape with the same internal limits, to be [resized](Self::resized).
+    pub(crate) fn template(self) -> Self {
+        self.resized(1, 2)
+    }
+
     /// The same internal limits for another size.
     pub(crate) fn resized(self, quotient_bits: u32, slot_bits: u32) -> Self {
         let new = Self::new(quotient_bits, slot_bits);

@@ -191,40 +191,50 @@ fn long_histories_fill_tables_to_the_last_slot() {
 
 /// One head more in a sorted run, or one less, through the shortcuts of `quick.rs`: `false` if they leave
 /// it to others.
-struct Quick<'a> {
+struct Quick<'a, const EXTENDED: bool> {
     table: &'a mut Table,
     quotient: u64,
     value: u64,
     insert: bool,
 }
 
-impl Kernel for Quick<'_> {
+impl<const EXTENDED: bool> Kernel for Quick<'_, EXTENDED> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
-        if insert && table.insert_at_home(quotient, value) {
+        if insert && table.insert_at_home::<EXTENDED>(quotient, value) {
             return true;
         }
-        let Some(glance) = table.glance(cpu, quotient) else { return false };
+        let Some(glance) = table.glance::<C, EXTENDED>(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
-        assert_eq!(table.has_at_glance(&glance, value), table.count_at_glance(&glance, value) > 0);
+        assert_eq!(table.find_at_glance(&glance, value) > 0, table.count_at_glance(&glance, value) > 0);
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
+            (true, _) => table.insert_at_glance::<C, EXTENDED>(cpu, &glance, rank, value),
             (false, 0) => false,
-            (false, _) => table.remove_at_glance(cpu, &glance, rank),
+            (false, _) => table.remove_at_glance::<C, EXTENDED>(cpu, &glance, rank),
         }
     }
 }
 
 #[test]
 fn a_quick_edit_is_the_planned_one_or_none() {
+    quick_or_planned::<false>();
+}
+
+#[test]
+fn a_quick_edit_among_extensions_is_the_planned_one_or_none() {
+    quick_or_planned::<true>();
+}
+
+fn quick_or_planned<const EXTENDED: bool>() {
     let (mut quick, mut declined) = (0, 0);
     for seed in 0..60u64 {
         for width in [1, 2, 5, 9, 19, 20, 28, 29, 57, 58, 64] {
             let mut random = Random(seed * 100 + u64::from(width));
             let limits = [(255, 64), (3, 30), (1, 5), (64, 7)][seed as usize % 4];
             let shape = Shape::new(6 + seed as u32 % 4, width).with_limits(limits.0, limits.1).unwrap();
+            let shape = if EXTENDED { shape.with_extensions() } else { shape };
             let mask = crate::bits::word::low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
             let mut model = Model::new(shape);
             let mut table = Table::new(shape).unwrap();
@@ -239,10 +249,20 @@ fn a_quick_edit_is_the_planned_one_or_none() {
                     continue;
                 }
                 let before = table.bytes().to_vec();
-                let done = dispatch(Quick { table: &mut table, quotient, value, insert });
+                // Now and then an entry of several slots, which is nothing for a quick edit.
+                let extensions = if EXTENDED && random.below(8) == 0 { 1 + random.below(2) } else { 0 };
+                let kinds = [Kind::Continuation, Kind::Payload];
+                let extension = |i: u64| Slot { kind: kinds[(step + i) as usize % 2], value: i & mask };
+                let entry: Vec<Slot> =
+                    std::iter::once(Slot::head(value)).chain((0..extensions).map(extension)).collect();
+                let plain = if insert { extensions == 0 } else { run[place].len() == 1 };
+                let done =
+                    plain && dispatch(Quick::<EXTENDED> { table: &mut table, quotient, value, insert });
                 let old = run.clone();
+                let at = run[..place].iter().map(|entry| entry.len() as u64).sum();
+                let removed = if insert { 0 } else { run[place].len() as u64 };
                 if insert {
-                    run.insert(place, vec![Slot::head(value)]);
+                    run.insert(place, entry.clone());
                 } else {
                     run.remove(place);
                 }
@@ -252,9 +272,8 @@ fn a_quick_edit_is_the_planned_one_or_none() {
                 } else {
                     declined += 1;
                     assert!(table.bytes() == before, "{context}: declined, but changed something");
-                    let slot = [Slot::head(value)];
-                    let (remove, slots): (u64, &[Slot]) = if insert { (0, &slot) } else { (1, &[]) };
-                    let planned = Replace { table: &mut table, quotient, at: place as u64, remove, slots };
+                    let slots: &[Slot] = if insert { &entry } else { &[] };
+                    let planned = Replace { table: &mut table, quotient, at, remove: removed, slots };
                     if dispatch(planned).is_err() {
                         model.runs[quotient as usize] = old;
                     }
@@ -280,7 +299,7 @@ fn quick_edits_reach_across_many_blocks() {
         let mut table = model.load().unwrap();
         for insert in [false, true] {
             for quotient in 0..8 {
-                let done = dispatch(Quick { table: &mut table, quotient, value: 2, insert });
+                let done = dispatch(Quick::<false> { table: &mut table, quotient, value: 2, insert });
                 assert!(done, "width {width} quotient {quotient} insert {insert}: declined");
                 let run = &mut model.runs[quotient as usize];
                 if insert {

@@ -3,7 +3,7 @@
 use super::cut::{Member, Piece, cut};
 use super::{AdaptiveFilter, Ticket, slot_limit};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Entry, Found};
+use crate::codec::string::{Entry, Found, Strings};
 use crate::error::{AdaptError, InsertError, Stale};
 use crate::hash::{Hasher, KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
@@ -122,6 +122,13 @@ impl AdaptiveFilter {
         let strings = self.strings();
         let (from, tag) = (strings.len(&self.table, &place.entry), strings.tag(&self.table, &place.entry));
         let fresh = from.max(strings.bits_in(1));
+        let before = self.used_slots();
+        if let [words] = members.as_slice() {
+            let len = strings.round_up(fresh.max(needs(words)));
+            if len <= MAX_BITS && self.lengthen(place, words, len) {
+                return Ok(self.fixed(before));
+            }
+        }
         let mut members: Vec<Member<W>> =
             members.into_iter().map(|words| Member { least: fresh.max(needs(&words)), words, tag }).collect();
         if members.is_empty() {
@@ -130,13 +137,29 @@ impl AdaptiveFilter {
             return Ok(Adapted::Vanished);
         }
         let pieces = cut(&mut members, &strings, from)?;
-        let before = self.used_slots();
         self.replace(place, &members, &pieces)?;
         // After a crash the map may have keys that nobody told of.
         self.len = self.len.max(self.entries);
-        let slots = self.used_slots().saturating_sub(before);
+        Ok(self.fixed(before))
+    }
+
+    /// Counts the slots that an adaptation took.
+    fn fixed(&mut self, used_before: u64) -> Adapted {
+        let slots = self.used_slots().saturating_sub(used_before);
         self.counters.adaptation_slots += slots;
-        Ok(Adapted::Fixed { slots })
+        Adapted::Fixed { slots }
+    }
+
+    /// Makes the fingerprint at `place` as long as `len` bits of the only key under it, if that takes at most
+    /// one slot more; the usual adaptation.
+    fn lengthen(&mut self, place: &Place, words: &impl Words, len: u32) -> bool {
+        let strings = self.strings();
+        let has_room = self.used_slots() < self.capacity();
+        let done = dispatch(Lengthen { table: &mut self.table, strings, place, words, len, has_room });
+        if done {
+            self.versions.bump(words.word(0));
+        }
+        done
     }
 
     /// Inserts a key that the ticket's fingerprint covers under a fingerprint of its own, with another tag:
@@ -287,6 +310,35 @@ pub(super) fn keys_under<'a, Y: Key>(
 ) -> Vec<KeyWords<'a, Y>> {
     let words = keys.into_iter().map(|key| KeyWords::new(hasher, key));
     words.filter(|words| prefix.is_prefix_of(words)).collect()
+}
+
+struct Lengthen<'a, W> {
+    table: &'a mut Table,
+    strings: Strings,
+    place: &'a Place,
+    words: &'a W,
+    len: u32,
+    has_room: bool,
+}
+
+impl<W: Words> Kernel for Lengthen<'_, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, strings, place: Place { quotient, run, entry }, words, len, has_room } = self;
+        let (old, new) = (entry.string_slots, strings.slots_for(len));
+        if new != old + 1 || !has_room {
+            return false;
+        }
+        let at = entry.start + u64::from(old);
+        let last = strings.slot(words, len, old);
+        if table.insert_continuation(cpu, *quotient, *run, at, last).is_err() {
+            return false;
+        }
+        // The stop bit was in the slot before.
+        table.set_value(at - 1, strings.slot(words, len, old - 1));
+        true
+    }
 }
 
 struct PlanReplace<'a> {

@@ -1,6 +1,6 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
-use super::{AdaptiveFilter, Contains};
+use super::AdaptiveFilter;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::Strings;
 use crate::filter::batch::{AHEAD, CHUNK, hash_all};
@@ -95,7 +95,7 @@ impl<B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, B, W> {
             if let Some(ahead) = hashes.get(i + AHEAD) {
                 table.prefetch(ahead >> shift);
             }
-            *found = Contains { table, strings, words: &words.at(i) }.run(cpu);
+            *found = strings.contains(cpu, table, &words.at(i));
         }
     }
 }

@@ -62,7 +62,12 @@ impl Filler {
     /// Appends the first `len` bits of a hash, with a tag.
     #[inline(always)]
     pub(super) fn push(&mut self, words: &impl Words, len: u32, tag: u64) -> Result<(), Full> {
-        let quotient = words.word(0) >> (64 - self.loader.shape().quotient_bits());
+        let quotient = words.word(0) >> (64 - self.strings.quotient_bits());
+        if tag == 0 && len == self.strings.bits_in(1) {
+            let stop = u64::from(self.has_stop);
+            let window = words.window(self.strings.quotient_bits(), self.strings.slot_bits());
+            return self.push_head(quotient, window | stop);
+        }
         self.slots.clear();
         self.strings.encode(words, len, tag, &mut self.slots);
         match self.slots.as_slice() {

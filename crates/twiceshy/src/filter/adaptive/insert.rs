@@ -37,23 +37,41 @@ impl AdaptiveFilter {
     /// any key that is mistaken for it. The tag 0 costs nothing, others a slot or more.
     #[inline]
     pub fn insert_tagged<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<Insertion, InsertError> {
+        let first = self.hasher.hash(key);
+        if tag == 0 && self.insert_at_glance(first) {
+            return Ok(Insertion::Stored);
+        }
         let hasher = self.hasher.clone();
-        self.insert_words(&KeyWords::new(&hasher, &key), tag)
+        self.insert_words(&KeyWords::with_first(&hasher, &key, first), tag)
     }
 
     /// [`insert`](Self::insert) for callers who hash themselves; see
     /// [`contains_hash`](Self::contains_hash).
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> Result<Insertion, InsertError> {
+        if self.insert_at_glance(hash) {
+            return Ok(Insertion::Stored);
+        }
         self.insert_words(&RawWords(hash), 0)
     }
 
+    /// The usual insert of a hash, given its first word. `false` if it is an unusual one.
     #[inline(always)]
+    fn insert_at_glance(&mut self, first_word: u64) -> bool {
+        let stored =
+            self.used_slots() < self.capacity() && dispatch(InsertAtGlance { filter: self, first_word });
+        if stored {
+            self.stored(first_word);
+        }
+        stored
+    }
+
+    /// Any insert.
     pub(super) fn insert_words(&mut self, words: &impl Words, tag: u64) -> Result<Insertion, InsertError> {
         let strings = self.strings();
         match dispatch(InsertNew { table: &mut self.table, strings, words, tag }) {
             Outcome::Stored => {
-                self.stored(words);
+                self.stored(words.word(0));
                 Ok(Insertion::Stored)
             }
             outcome => self.not_stored(words, outcome),
@@ -61,10 +79,10 @@ impl AdaptiveFilter {
     }
 
     #[inline(always)]
-    fn stored(&mut self, words: &impl Words) {
+    fn stored(&mut self, first_word: u64) {
         self.entries += 1;
         self.len += 1;
-        self.versions.bump(words.word(0));
+        self.versions.bump(first_word);
     }
 
     #[cold]
@@ -165,6 +183,20 @@ impl<W: Words> Kernel for PlanNew<'_, W> {
             Ok(edit) => Plan::Fits { edit, slots },
             Err(Full) => Plan::Full,
         }
+    }
+}
+
+/// The usual insert.
+struct InsertAtGlance<'a> {
+    filter: &'a mut AdaptiveFilter,
+    first_word: u64,
+}
+
+impl Kernel for InsertAtGlance<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        self.filter.strings().insert_at_glance(cpu, &mut self.filter.table, self.first_word)
     }
 }
 

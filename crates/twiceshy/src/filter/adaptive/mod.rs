@@ -44,6 +44,8 @@ mod merge;
 mod persist;
 mod rebuild;
 mod resize;
+#[cfg(feature = "serde")]
+mod serde;
 mod set;
 mod stats;
 #[cfg(test)]
@@ -188,7 +190,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// Whether `key` may be in the set. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_words(&KeyWords::new(&self.hasher, &key))
+        self.contains_words(KeyWords::new(&self.hasher, &key))
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.
@@ -197,12 +199,12 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// it. So a filter is fed either with keys or with hashes, never with both.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.contains_words(&RawWords(hash))
+        self.contains_words(RawWords(hash))
     }
 
     #[inline(always)]
-    fn contains_words(&self, words: &impl Words) -> bool {
-        dispatch(Contains { table: &self.table, strings: self.strings(), words })
+    fn contains_words(&self, words: impl Words) -> bool {
+        dispatch(Contains { filter: self, words })
     }
 
     /// Whether `key` may be in the set, with a ticket if so.
@@ -402,18 +404,16 @@ impl<B: AsRef<[u8]>, W: Words> Kernel for Find<'_, B, W> {
     }
 }
 
+/// Small enough for registers, if the words are.
 struct Contains<'a, B, W> {
-    table: &'a Table<B>,
-    strings: Strings,
-    words: &'a W,
+    filter: &'a AdaptiveFilter<B>,
+    words: W,
 }
 
 impl<B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, B, W> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, strings, words } = self;
-        let (_, _, found) = Find { table, strings, words }.run(cpu);
-        matches!(found, Found::Covered(_))
+        self.filter.strings().contains(cpu, &self.filter.table, &self.words)
     }
 }

@@ -82,6 +82,7 @@ impl<B: AsRef<[u8]>> Stored<B> for AdaptiveFilter<B> {
             used: self.table.used(),
             len: self.len,
             distinct: self.entries,
+            body_bytes: self.table.bytes().len() as u64,
             body_sum: persist::checksum(self.table.bytes()),
             own,
         }
@@ -92,7 +93,7 @@ impl<B: AsRef<[u8]>> Stored<B> for AdaptiveFilter<B> {
     }
 
     fn from_parts(header: Header, body: B) -> Result<Self, ReadError> {
-        let (expected, found) = (header.body_bytes() as u64, body.as_ref().len() as u64);
+        let (expected, found) = (header.body_bytes, body.as_ref().len() as u64);
         let table = Table::from_bytes(body, header.shape, header.used);
         let own = &header.own;
         let max_bytes = own.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));

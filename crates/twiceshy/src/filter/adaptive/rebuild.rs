@@ -15,7 +15,7 @@ use super::resize::Grown;
 use super::{AdaptiveFilter, AdaptiveFilterBuilder, Growth};
 use crate::codec::string::Found;
 use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
-use crate::hash::{KeyWords, RawWords, Words};
+use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
 use crate::table::Table;
@@ -157,10 +157,12 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
     }
 
     /// How many of the first 64 bits the hashes of a group have in common.
+    #[inline(always)]
     fn group_bits(&self) -> u32 {
         self.filler.strings.bits_in(1).min(64)
     }
 
+    #[inline(always)]
     pub(super) fn add<E>(&mut self, words: W, tag: u64) -> Result<(), RebuildError<E>> {
         let first = words.word(0);
         if first < self.last {
@@ -180,6 +182,7 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
     }
 
     /// The least length of a key's fingerprint.
+    #[inline(always)]
     fn length_of(&self, words: &W) -> u32 {
         let old = self.old.map_or(0, |old| match old.find(words) {
             (_, _, Found::Covered(entry)) => old.strings().len(&old.table, &entry),
@@ -210,6 +213,7 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
     }
 
     /// Writes the group, in a larger table if need be.
+    #[inline(always)]
     fn write<E>(&mut self) -> Result<(), RebuildError<E>> {
         let mut group = std::mem::take(&mut self.group);
         if group.is_empty() {
@@ -218,7 +222,15 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
         // What they have in common now; in a larger table fresh fingerprints have more.
         let from = self.group_bits();
         loop {
-            match self.filler.push_cut::<_, Infallible>(&mut group, from) {
+            let written = match group.as_slice() {
+                // Nearly always.
+                [Member { words, tag, least }] if *least <= MAX_BITS => {
+                    let len = self.filler.strings.round_up(*least);
+                    self.filler.push(words, len, *tag).map_err(FillError::from)
+                }
+                _ => self.filler.push_cut::<_, Infallible>(&mut group, from),
+            };
+            match written {
                 Ok(()) => break,
                 Err(FillError::Full) => self.grow()?,
                 Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),

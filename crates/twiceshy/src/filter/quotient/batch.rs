@@ -1,9 +1,10 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
-use super::{Contains, QuotientFilter, split};
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use super::{Contains, QuotientFilter};
+use crate::bits::cpu::{Cpu, Kernel};
 use crate::error::InsertError;
-use crate::filter::batch::{AHEAD, CHUNK, hash_all};
+use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
+use crate::filter::split;
 use crate::key::Key;
 use crate::table::Table;
 
@@ -28,7 +29,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
             let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
-            dispatch(ContainsAll { table: &self.table, hashes, found });
+            contains_all(One(self.table.borrowed()), hashes, found);
         }
     }
 
@@ -39,7 +40,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
         assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
-        dispatch(ContainsAll { table: &self.table, hashes, found });
+        contains_all(One(self.table.borrowed()), hashes, found);
     }
 }
 
@@ -96,30 +97,18 @@ impl QuotientFilter {
     }
 }
 
-struct ContainsAll<'a, B> {
-    table: &'a Table<B>,
-    hashes: &'a [u64],
-    found: &'a mut [bool],
-}
+/// A table of its own, so that its measures can stay in registers.
+struct One<'a>(Table<&'a [u8]>);
 
-impl<B: AsRef<[u8]>> Kernel for ContainsAll<'_, B> {
-    type Output = ();
+impl Probe for One<'_> {
     #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) {
-        let Self { table, hashes, found } = self;
-        // A table of its own, so that its measures can stay in registers.
-        let table = &table.borrowed();
-        hashes.iter().take(AHEAD).for_each(|&hash| ask_for(table, hash));
-        let (most, rest) = hashes.split_at(hashes.len().saturating_sub(AHEAD));
-        let (found_most, found_rest) = found.split_at_mut(most.len());
-        let ahead = hashes.iter().skip(AHEAD);
-        for ((&hash, &ahead), found) in most.iter().zip(ahead).zip(found_most) {
-            ask_for(table, ahead);
-            *found = Contains { table, hash }.run(cpu);
-        }
-        for (&hash, found) in rest.iter().zip(found_rest) {
-            *found = Contains { table, hash }.run(cpu);
-        }
+    fn ask_for(&self, hash: u64) {
+        ask_for(&self.0, hash);
+    }
+
+    #[inline(always)]
+    fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool {
+        Contains { table: &self.0, hash }.run(cpu)
     }
 }
 

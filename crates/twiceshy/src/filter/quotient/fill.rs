@@ -6,7 +6,7 @@
 
 use super::iter::{FingerprintCount, Fingerprints};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::bits::word::low_mask;
+use crate::bits::word::field_mask;
 use crate::codec::counted;
 use crate::filter::{is_clustered, slot_limit};
 use crate::mem::OutOfMemory;
@@ -74,22 +74,11 @@ impl<I: Iterator<Item = FingerprintCount>> Kernel for FillFrom<I> {
             if entry.fingerprint < last.fingerprint {
                 return Err(FillError::Unsorted);
             }
-            filler.write(last)?;
-            filled.add(last)?;
+            filler.write(last, &mut filled)?;
             last = entry;
         }
-        filler.write(last)?;
-        filled.add(last)?;
+        filler.write(last, &mut filled)?;
         Ok((filler.loader.finish(), filled))
-    }
-}
-
-impl Filled {
-    #[inline(always)]
-    fn add(&mut self, entry: FingerprintCount) -> Result<(), FillError> {
-        self.len = self.len.checked_add(entry.count).ok_or(FillError::TooManyCopies)?;
-        self.distinct += 1;
-        Ok(())
     }
 }
 
@@ -101,7 +90,9 @@ struct Filler {
 
 impl Filler {
     #[inline(always)]
-    fn write(&mut self, entry: FingerprintCount) -> Result<(), FillError> {
+    fn write(&mut self, entry: FingerprintCount, filled: &mut Filled) -> Result<(), FillError> {
+        filled.len = filled.len.checked_add(entry.count).ok_or(FillError::TooManyCopies)?;
+        filled.distinct += 1;
         match write(&mut self.loader, entry) {
             Ok(()) => Ok(()),
             Err(Full) => self.grow_and_write(entry),
@@ -139,16 +130,5 @@ impl Filler {
 #[inline(always)]
 fn write(loader: &mut Loader, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
     let slot_bits = loader.shape().slot_bits();
-    let (quotient, remainder) = (fingerprint >> slot_bits, fingerprint & low_mask(slot_bits));
-    if count == 1 {
-        loader.push_head(quotient, remainder)
-    } else {
-        write_counted(loader, quotient, remainder, count)
-    }
-}
-
-#[inline(never)]
-fn write_counted(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
-    let encoded = counted::encode(remainder, count, loader.shape().slot_bits());
-    loader.push(quotient, encoded.as_ref())
+    counted::push(loader, fingerprint >> slot_bits, fingerprint & field_mask(slot_bits), count)
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::bits::packed;
-use crate::codec::counted;
-use crate::table::{BLOCK_SLOTS, Run, Runs, Table};
+use crate::codec::counted::Entries;
+use crate::filter::union::Ascending;
+use crate::table::Table;
 
 /// A fingerprint and how many copies of it there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,26 +17,11 @@ pub struct FingerprintCount {
 }
 
 /// All fingerprints of a filter in ascending order. See [`QuotientFilter::iter`](super::QuotientFilter::iter).
-pub struct Fingerprints<'a, B> {
-    table: &'a Table<B>,
-    runs: Runs<'a, B>,
-    quotient: u64,
-    /// What is left of the present run.
-    run: Run,
-    /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew.
-    bit: usize,
-}
+pub struct Fingerprints<'a, B>(Entries<'a, B>);
 
 impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
     pub(super) fn new(table: &'a Table<B>) -> Self {
-        Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 }
-    }
-
-    /// Goes on at `slot` of the present run.
-    #[inline(always)]
-    fn go_to(&mut self, slot: u64) {
-        self.run.start = slot;
-        self.bit = self.table.shape().slot_bit(slot);
+        Self(Entries::new(table))
     }
 }
 
@@ -45,33 +30,30 @@ impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<FingerprintCount> {
-        if self.run.is_empty() {
-            (self.quotient, self.run) = self.runs.next()?;
-            self.bit = self.table.shape().slot_bit(self.run.start);
-        }
-        let (bytes, width) = (self.table.bytes(), self.table.shape().slot_bits());
-        let remainder = packed::get(bytes, self.bit, width);
-        let fingerprint = self.quotient << width | remainder;
-        // One copy, for certain: the slot is the last of the run, or another value follows in the block.
-        let next = self.run.start + 1;
-        let next_bit = self.bit + width as usize;
-        if next == self.run.end {
-            self.run.start = next;
-            return Some(FingerprintCount { fingerprint, count: 1 });
-        }
-        if !next.is_multiple_of(BLOCK_SLOTS) && packed::get(bytes, next_bit, width) != remainder {
-            (self.run.start, self.bit) = (next, next_bit);
-            return Some(FingerprintCount { fingerprint, count: 1 });
-        }
-        let entry = counted::decode(self.table, self.run.start, self.run.end);
-        self.go_to(entry.end());
-        Some(FingerprintCount { fingerprint, count: entry.count })
+        let (quotient, remainder, count) = self.0.next()?;
+        let fingerprint = quotient << self.0.table().shape().slot_bits() | remainder;
+        Some(FingerprintCount { fingerprint, count })
     }
 }
 
-impl<B> fmt::Debug for Fingerprints<'_, B> {
+/// For unions of streams.
+impl Ascending for FingerprintCount {
+    const END: Self = Self { fingerprint: u64::MAX, count: 0 };
+
+    #[inline(always)]
+    fn is_end(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline(always)]
+    fn is_before(&self, other: &Self) -> bool {
+        self.fingerprint < other.fingerprint
+    }
+}
+
+impl<B: AsRef<[u8]>> fmt::Debug for Fingerprints<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fingerprints").field("quotient", &self.quotient).finish_non_exhaustive()
+        f.debug_struct("Fingerprints").field("quotient", &self.0.quotient()).finish_non_exhaustive()
     }
 }
 

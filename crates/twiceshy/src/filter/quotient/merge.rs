@@ -5,6 +5,7 @@ use super::fill::{FillError, Filled, fill};
 use super::iter::{FingerprintCount, Fingerprints};
 use crate::error::MergeError;
 use crate::filter::slot_limit;
+use crate::filter::union::{Union, union_of};
 use crate::table::{Shape, Table};
 
 impl QuotientFilter {
@@ -154,58 +155,5 @@ impl Iterator for Cut<'_> {
     fn next(&mut self) -> Option<FingerprintCount> {
         let FingerprintCount { fingerprint, count } = self.entries.next()?;
         Some(FingerprintCount { fingerprint: fingerprint >> self.surplus, count })
-    }
-}
-
-/// Two ascending streams as one. Equal entries follow each other.
-struct Union<A: Iterator, B: Iterator> {
-    one: A,
-    other: B,
-    /// The next entry of each.
-    heads: (Option<A::Item>, Option<B::Item>),
-}
-
-impl<A, B> Union<A, B>
-where
-    A: Iterator<Item = FingerprintCount>,
-    B: Iterator<Item = FingerprintCount>,
-{
-    fn new(mut one: A, mut other: B) -> Self {
-        let heads = (one.next(), other.next());
-        Self { one, other, heads }
-    }
-}
-
-impl<A, B> Iterator for Union<A, B>
-where
-    A: Iterator<Item = FingerprintCount>,
-    B: Iterator<Item = FingerprintCount>,
-{
-    type Item = FingerprintCount;
-    #[inline(always)]
-    fn next(&mut self) -> Option<FingerprintCount> {
-        let first = match &self.heads {
-            (Some(one), Some(other)) => one.fingerprint <= other.fingerprint,
-            (one, _) => one.is_some(),
-        };
-        if first {
-            std::mem::replace(&mut self.heads.0, self.one.next())
-        } else {
-            std::mem::replace(&mut self.heads.1, self.other.next())
-        }
-    }
-}
-
-type Stream<'a> = Box<dyn Iterator<Item = FingerprintCount> + 'a>;
-
-/// Many ascending streams as one: a balanced tree of [`Union`]s.
-fn union_of<'a>(mut streams: Vec<impl Iterator<Item = FingerprintCount> + 'a>) -> Stream<'a> {
-    match streams.len() {
-        0 => Box::new(std::iter::empty()),
-        1 => Box::new(streams.remove(0)),
-        len => {
-            let right = streams.split_off(len / 2);
-            Box::new(Union::new(union_of(streams), union_of(right)))
-        }
     }
 }

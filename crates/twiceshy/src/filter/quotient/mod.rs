@@ -44,7 +44,7 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
-use crate::filter::{is_clustered, slot_limit};
+use crate::filter::{is_clustered, slot_limit, split};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -409,13 +409,10 @@ impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
     }
 }
 
-/// Quotient and remainder of a hash.
+/// The fingerprint of a hash: quotient above remainder.
 #[inline(always)]
-fn split<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> (u64, u64) {
-    let shape = table.shape();
-    let quotient = hash >> (64 - shape.quotient_bits());
-    let remainder = hash << shape.quotient_bits() >> (64 - shape.slot_bits());
-    (quotient, remainder)
+fn fingerprint<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> u64 {
+    hash >> (64 - table.shape().quotient_bits() - table.shape().slot_bits())
 }
 
 struct Contains<'a, B> {
@@ -427,8 +424,7 @@ impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = split(self.table, self.hash);
-        counted::contains(cpu, self.table, quotient, remainder)
+        counted::contains(cpu, self.table, fingerprint(self.table, self.hash))
     }
 }
 

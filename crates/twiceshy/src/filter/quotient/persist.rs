@@ -49,6 +49,7 @@ impl<B: AsRef<[u8]>> Stored<B> for QuotientFilter<B> {
             used: self.table.used(),
             len: self.len,
             distinct: self.distinct,
+            body_bytes: self.table.bytes().len() as u64,
             body_sum: persist::checksum(self.table.bytes()),
             own: Default::default(),
         }
@@ -59,7 +60,7 @@ impl<B: AsRef<[u8]>> Stored<B> for QuotientFilter<B> {
     }
 
     fn from_parts(header: Header, body: B) -> Result<Self, ReadError> {
-        let (expected, found) = (header.body_bytes() as u64, body.as_ref().len() as u64);
+        let (expected, found) = (header.body_bytes, body.as_ref().len() as u64);
         let table = Table::from_bytes(body, header.shape, header.used);
         Ok(Self {
             table: table.ok_or(ReadError::Length { expected, found })?,

@@ -1,0 +1,200 @@
+//! Choosing how an expandable filter grows.
+
+use super::ExpandableFilter;
+use super::lengths::{Lengths, Mode};
+use super::place::Settings;
+use crate::error::BuildError;
+use crate::filter::in_range;
+use crate::hash::Hasher;
+use crate::table::Shape;
+
+/// The error rate if none is given.
+const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
+
+/// The load, in percent, at which a table grows, if none is given.
+const DEFAULT_MAX_LOAD: u32 = 90;
+
+/// The size at the start if none is given: 64 slots.
+const DEFAULT_QUOTIENT_BITS: u32 = 6;
+
+/// Settings for an [`ExpandableFilter`]. All of them may be left out.
+///
+/// ```
+/// use twiceshy::{ExpandableFilter, Mode};
+///
+/// // One false positive in a thousand queries, at every size.
+/// let filter = ExpandableFilter::builder().error_rate(0.001).build()?;
+/// assert_eq!(filter.mode(), Mode::Growing);
+///
+/// // The smallest, with growth in many small steps.
+/// let filter = ExpandableFilter::builder().mode(Mode::Chained).spread_growth(true).build()?;
+/// assert!(filter.size_in_bytes() < 500);
+/// # Ok::<(), twiceshy::error::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing until build() is called"]
+pub struct ExpandableFilterBuilder {
+    mode: Mode,
+    error_rate: Option<f64>,
+    fingerprint_bits: Option<u32>,
+    capacity: Option<u64>,
+    quotient_bits: Option<u32>,
+    max_load: Option<f64>,
+    spread_growth: bool,
+    hasher: Option<Hasher>,
+    #[cfg(any(test, fuzzing))]
+    limits: Option<(u8, u32)>,
+    #[cfg(any(test, fuzzing))]
+    block_bits: Option<u32>,
+}
+
+impl ExpandableFilterBuilder {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// What to give up for endless growth: space (the default), the constant error rate, or the growth itself.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The highest probability that a key that was never inserted is found. The default is 1/512.
+    ///
+    /// It holds at every size with [`Mode::Growing`]. The other modes have it when they are full for the first
+    /// time, and up to `1 + d / 2` times of it after `d` doublings.
+    pub fn error_rate(mut self, rate: f64) -> Self {
+        self.error_rate = Some(rate);
+        self
+    }
+
+    /// Bits of a fingerprint that a new key stores in its slot at the size at the start, instead of an error
+    /// rate. A slot takes 3.1 bits more.
+    pub fn fingerprint_bits(mut self, bits: u32) -> Self {
+        self.fingerprint_bits = Some(bits);
+        self
+    }
+
+    /// How many different keys fit before the filter grows for the first time, 57 if this is left out.
+    ///
+    /// A filter that starts large has fewer sizes to come, and keeps the same error rate with shorter
+    /// fingerprints. It never gets smaller than this.
+    pub fn capacity(mut self, keys: u64) -> Self {
+        self.capacity = Some(keys);
+        self
+    }
+
+    /// `2^bits` slots at the start, instead of a capacity.
+    pub fn quotient_bits(mut self, bits: u32) -> Self {
+        self.quotient_bits = Some(bits);
+        self
+    }
+
+    /// The share of slots in use at which the filter grows, from 0.5 to 0.95; 0.9 if this is left out.
+    ///
+    /// A higher one saves space, a lower one time.
+    pub fn max_load(mut self, share: f64) -> Self {
+        self.max_load = Some(share);
+        self
+    }
+
+    /// Spreads growth over the operations that follow, so that no single insert takes long.
+    ///
+    /// While it goes on (for about a tenth of the inserts between two doublings), the old and the new table are
+    /// both in memory, and queries take up to twice as long. Such a filter gets smaller only by
+    /// [`shrink_to_fit`](ExpandableFilter::shrink_to_fit).
+    pub fn spread_growth(mut self, spread: bool) -> Self {
+        self.spread_growth = spread;
+        self
+    }
+
+    /// How to hash keys. The default is a keyed hash with a fresh random key.
+    pub fn hasher(mut self, hasher: Hasher) -> Self {
+        self.hasher = Some(hasher);
+        self
+    }
+
+    /// Small internal limits make rare paths common.
+    #[cfg(any(test, fuzzing))]
+    pub fn limits(mut self, offset_max: u8, spill_slots: u32) -> Self {
+        self.limits = Some((offset_max, spill_slots));
+        self
+    }
+
+    /// Only so many bits of every word of a hash, so that fingerprints soon need the next word. Such a filter
+    /// is for keys or for raw hashes, not for both.
+    #[cfg(any(test, fuzzing))]
+    pub fn block_bits(mut self, bits: u32) -> Self {
+        self.block_bits = Some(bits);
+        self
+    }
+
+    /// The empty filter.
+    pub fn build(self) -> Result<ExpandableFilter, BuildError> {
+        let settings = self.settings()?;
+        let hasher = match self.hasher {
+            Some(hasher) => hasher,
+            None => Hasher::random()?,
+        };
+        Ok(ExpandableFilter::from_settings(settings, hasher)?)
+    }
+
+    fn settings(&self) -> Result<Settings, BuildError> {
+        if self.error_rate.is_some() && self.fingerprint_bits.is_some() {
+            return Err(BuildError::Contradiction { first: "error_rate", second: "fingerprint_bits" });
+        }
+        if self.capacity.is_some() && self.quotient_bits.is_some() {
+            return Err(BuildError::Contradiction { first: "capacity", second: "quotient_bits" });
+        }
+        let max_load = match self.max_load {
+            None => DEFAULT_MAX_LOAD,
+            Some(share) if (0.5..=0.95).contains(&share) => (share * 100.0).round() as u32,
+            Some(found) => return Err(BuildError::MaxLoad { found }),
+        };
+        let template = Shape::new(1, 2);
+        #[cfg(any(test, fuzzing))]
+        let template = match self.limits {
+            Some((offset_max, spill)) => template.with_limits(offset_max, spill).expect("sensible limits"),
+            None => template,
+        };
+        #[cfg(any(test, fuzzing))]
+        let block_bits = self.block_bits.unwrap_or(64);
+        #[cfg(not(any(test, fuzzing)))]
+        let block_bits = 64;
+        let mut settings = Settings {
+            lengths: Lengths::with_bits(self.mode, 1, 1),
+            max_load,
+            spread_growth: self.spread_growth,
+            least_quotient_bits: DEFAULT_QUOTIENT_BITS,
+            block_bits,
+            template,
+        };
+        let start = self.start(&settings)?;
+        settings.least_quotient_bits = start;
+        settings.lengths = match self.fingerprint_bits {
+            Some(bits) => {
+                in_range("fingerprint_bits", bits, 1, 40)?;
+                Lengths::with_bits(self.mode, bits, start)
+            }
+            None => {
+                let rate = self.error_rate.unwrap_or(DEFAULT_ERROR_RATE);
+                Lengths::for_rate(self.mode, rate, start, f64::from(max_load) / 100.0)?
+            }
+        };
+        Ok(settings)
+    }
+
+    /// Quotient bits at the start.
+    fn start(&self, settings: &Settings) -> Result<u32, BuildError> {
+        match (self.capacity, self.quotient_bits) {
+            (_, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
+            (None, None) => Ok(DEFAULT_QUOTIENT_BITS),
+            (Some(keys), None) => {
+                let limit = |bits: u32| settings.slot_limit(&Shape::new(bits, 2));
+                let max = limit(Shape::MAX_QUOTIENT_BITS);
+                let fits = (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= limit(bits));
+                fits.ok_or(BuildError::OutOfRange { what: "capacity", min: 0, max, found: keys })
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Growing: a table that is full gets twice as many slots, without a key being read.
+//!
+//! Every fingerprint gives the first of its stored bits to the quotient. One that has none left is *void*: it
+//! moves to the next, smaller table of the chain, where the same bits are quotient and slot. A table of the
+//! chain grows when it is full itself, and hands its own void entries on.
+//!
+//! Nothing is changed before all new tables are complete, and what they replace is kept until the operation
+//! that needed room has succeeded: an error leaves no trace.
+//!
+//! # Source
+//!
+//! Sections 4.1 and 4.2 of *InfiniFilter*. There, the second table doubles together with the first and is
+//! sealed when its first entry is void. Here each table doubles when it has to; with steady growth that is
+//! the same moment, and after removals, merges and with repeated keys there is no table that is too small.
+
+use std::mem;
+
+use super::ExpandableFilter;
+use super::fingerprint::{Entry, Fingerprint};
+use super::level::{Level, Old, Place, Strings};
+use super::place::{NoPlace, is_hopeless};
+use crate::codec::counted::Change;
+use crate::error::ExpandError;
+use crate::table::{Full, Shape, Table};
+
+/// What was done to make room, to be taken back if that did not help.
+pub(super) enum Undo {
+    /// The level of this number was replaced.
+    Replaced(usize, Box<Level>),
+    /// A level was appended.
+    Appended,
+    /// The level of this number began to move to a larger table.
+    Began(usize),
+}
+
+impl ExpandableFilter {
+    /// Adds copies of a fingerprint to the first table for which it is long enough, making room if need be.
+    /// Tells how many copies there were before. After an error, what is in `undo` is to be
+    /// [taken back](Self::take_back).
+    pub(super) fn add(
+        &mut self,
+        fingerprint: Fingerprint,
+        copies: u64,
+        undo: &mut Vec<Undo>,
+    ) -> Result<u64, ExpandError> {
+        loop {
+            let fits = |level: &Level| level.table.shape().quotient_bits() <= fingerprint.len();
+            let Some(number) = self.levels.iter().position(fits) else {
+                self.append_level(Entry { fingerprint, count: copies }, undo)?;
+                return Ok(0);
+            };
+            let level = &mut self.levels[number];
+            let (quotient_bits, slot_bits) =
+                (level.table.shape().quotient_bits(), level.table.shape().slot_bits());
+            if number > 0 && fingerprint.len() >= quotient_bits + slot_bits {
+                // Wider slots: nothing is to be cut off.
+                self.replace_level(number, quotient_bits, undo)?;
+                continue;
+            }
+            match level.change(Place::Table, fingerprint, Change::Add(copies), level.limit) {
+                Ok(before) => return Ok(before),
+                Err(Full) => self.grow_level(number, undo)?,
+            }
+        }
+    }
+
+    /// Makes a level larger: at once, or little by little.
+    pub(super) fn grow_level(&mut self, number: usize, undo: &mut Vec<Undo>) -> Result<(), ExpandError> {
+        let level = &self.levels[number];
+        let shape = level.table.shape();
+        if is_hopeless(shape, level.used()) || shape.quotient_bits() == Shape::MAX_QUOTIENT_BITS {
+            return Err(self.no_place(NoPlace::Crowded));
+        }
+        let quotient_bits = shape.quotient_bits() + 1;
+        let above = self.above(number);
+        if !self.settings.spread_growth || level.old.is_some() {
+            return self.replace_level(number, quotient_bits, undo);
+        }
+        if above.is_some_and(|above| quotient_bits >= above) {
+            return Err(self.no_place(NoPlace::Crowded));
+        }
+        let shape = self.settings.shape(above, quotient_bits);
+        let table = Table::new(shape)?;
+        let level = &mut self.levels[number];
+        level.old = Some(Old { table: mem::replace(&mut level.table, table), moved: 0 });
+        level.limit = self.settings.slot_limit(&shape);
+        undo.push(Undo::Began(number));
+        self.look_at_levels();
+        Ok(())
+    }
+
+    /// Replaces a level by one with `quotient_bits` or more, and those behind it that get entries from it.
+    fn replace_level(
+        &mut self,
+        number: usize,
+        quotient_bits: u32,
+        undo: &mut Vec<Undo>,
+    ) -> Result<(), ExpandError> {
+        let (level, behind) = (&self.levels[number], &self.levels[number + 1..]);
+        let above = self.above(number);
+        let (settings, used) = (&self.settings, level.used());
+        let placed = match level.old {
+            // The usual case is worth a loop of its own.
+            None => settings.place(above, quotient_bits, used, || Strings::new(&level.table), behind),
+            Some(_) => settings.place(above, quotient_bits, used, || level.entries(), behind),
+        };
+        self.take_over(number, placed.map_err(|error| self.no_place(error))?, undo);
+        Ok(())
+    }
+
+    /// Appends a level for an entry that is too short for all others.
+    fn append_level(&mut self, entry: Entry, undo: &mut Vec<Undo>) -> Result<(), ExpandError> {
+        let number = self.levels.len();
+        if self.settings.lengths.mode == super::Mode::Basic {
+            return Err(self.no_place(NoPlace::Exhausted));
+        }
+        let placed = self.settings.place(self.above(number), 1, 1, || [entry].into_iter(), &[]);
+        self.take_over(number, placed.map_err(|error| self.no_place(error))?, undo);
+        Ok(())
+    }
+
+    /// Puts new levels in the place of those from `number` on, or behind the last.
+    fn take_over(&mut self, number: usize, placed: Vec<Level>, undo: &mut Vec<Undo>) {
+        for (number, level) in (number..).zip(placed) {
+            self.moves.add(level.table.used());
+            match self.levels.get_mut(number) {
+                Some(old) => undo.push(Undo::Replaced(number, Box::new(mem::replace(old, level)))),
+                None => {
+                    self.levels.push(level);
+                    undo.push(Undo::Appended);
+                }
+            }
+        }
+        self.look_at_levels();
+    }
+
+    /// Takes back what was done to make room. What was added since then must have been removed before.
+    #[cold]
+    pub(super) fn take_back(&mut self, undo: Vec<Undo>) {
+        for step in undo.into_iter().rev() {
+            match step {
+                Undo::Replaced(number, level) => self.levels[number] = *level,
+                Undo::Appended => drop(self.levels.pop()),
+                Undo::Began(number) => {
+                    let level = &mut self.levels[number];
+                    if let Some(old) = level.old.take() {
+                        level.limit = self.settings.slot_limit(old.table.shape());
+                        level.table = old.table;
+                    }
+                }
+            }
+        }
+        self.look_at_levels();
+    }
+
+    /// Quotient bits of the level before this one.
+    fn above(&self, number: usize) -> Option<u32> {
+        let above = self.levels.get(number.checked_sub(1)?)?;
+        Some(above.table.shape().quotient_bits())
+    }
+
+    pub(super) fn no_place(&self, why: NoPlace) -> ExpandError {
+        why.into_error(self.used_slots(), self.slots())
+    }
+}

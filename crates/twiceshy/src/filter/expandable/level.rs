@@ -1,0 +1,176 @@
+//! One table of the chain, and the smaller one that it replaces while growth is spread out.
+
+use super::fingerprint::{Entry, Fingerprint, Hash};
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::codec::aged::Longest;
+use crate::codec::counted::{self, Change, Entries};
+use crate::filter::union::Union;
+use crate::mem::{Memory, OutOfMemory};
+use crate::table::{Full, Shape, Table};
+
+/// A table, and what has not moved to it yet.
+pub(super) struct Level<B = Memory> {
+    /// Where new entries go.
+    pub(super) table: Table<B>,
+    /// How many of its slots may be in use before it grows.
+    pub(super) limit: u64,
+    pub(super) old: Option<Old<B>>,
+}
+
+/// A table of half the size whose entries are on their way.
+pub(super) struct Old<B = Memory> {
+    pub(super) table: Table<B>,
+    /// The runs of all quotients below this one have moved. They are still in the table, but do not count.
+    pub(super) moved: u64,
+}
+
+/// Which of the two tables of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Table,
+    Old,
+}
+
+impl Level {
+    /// An empty level.
+    pub(super) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
+        Ok(Self { table: Table::new(shape)?, limit, old: None })
+    }
+
+    fn at(&mut self, place: Place) -> &mut Table {
+        match (place, &mut self.old) {
+            (Place::Old, Some(old)) => &mut old.table,
+            _ => &mut self.table,
+        }
+    }
+
+    /// Changes the number of copies of a fingerprint, unless more than `limit` slots were in use then. Tells
+    /// how many there were before.
+    pub(super) fn change(
+        &mut self,
+        place: Place,
+        fingerprint: Fingerprint,
+        change: Change,
+        limit: u64,
+    ) -> Result<u64, Full> {
+        dispatch(ChangeCount { table: self.at(place), fingerprint, change, limit })
+    }
+
+    /// Removes a copy of a fingerprint that is there.
+    pub(super) fn take(&mut self, place: Place, fingerprint: Fingerprint) {
+        let before = self.change(place, fingerprint, Change::Remove(1), u64::MAX);
+        debug_assert!(before.is_ok_and(|before| before > 0), "removed what was there");
+    }
+
+    /// Puts a copy of a fingerprint back that was there before.
+    pub(super) fn put_back(&mut self, place: Place, fingerprint: Fingerprint) {
+        let put = self.change(place, fingerprint, Change::Add(1), u64::MAX);
+        debug_assert!(put.is_ok(), "it fitted before");
+    }
+}
+
+impl<B: AsRef<[u8]>> Level<B> {
+    /// The table that still has the run of this hash, if it has not moved.
+    fn old_of(&self, hash: Hash) -> Option<&Table<B>> {
+        let old = self.old.as_ref()?;
+        let quotient = hash.in_table(old.table.shape())?.quotient;
+        (quotient >= old.moved).then_some(&old.table)
+    }
+
+    /// The longest fingerprint that is a prefix of `hash`, and where it is.
+    pub(super) fn longest(&self, hash: Hash) -> Option<(Fingerprint, Place)> {
+        let here = longest(&self.table, hash).map(|found| (found, Place::Table));
+        let old = self.old_of(hash).and_then(|table| longest(table, hash));
+        // Of two equal ones it does not matter which.
+        here.into_iter().chain(old.map(|found| (found, Place::Old))).max_by_key(|(found, _)| found.len())
+    }
+
+    /// Whether a fingerprint is a prefix of `hash`.
+    pub(super) fn contains(&self, hash: Hash) -> bool {
+        longest(&self.table, hash).is_some()
+            || self.old_of(hash).is_some_and(|table| longest(table, hash).is_some())
+    }
+
+    /// Slots in use, those of runs that have moved included.
+    pub(super) fn used(&self) -> u64 {
+        self.table.used() + self.old.as_ref().map_or(0, |old| old.table.used())
+    }
+
+    /// All entries in ascending order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
+        let old = self.old.as_ref().map(|old| Strings { from: old.moved, ..Strings::new(&old.table) });
+        Union::new(Strings::new(&self.table), old.into_iter().flatten())
+    }
+
+    /// The same level over borrowed bytes.
+    pub(super) fn borrowed(&self) -> Level<&[u8]> {
+        let old = self.old.as_ref().map(|old| Old { table: old.table.borrowed(), moved: old.moved });
+        Level { table: self.table.borrowed(), limit: self.limit, old }
+    }
+
+    /// A copy that can be changed.
+    pub(super) fn try_clone(&self) -> Result<Level, OutOfMemory> {
+        let old = match &self.old {
+            Some(old) => Some(Old { table: old.table.try_clone()?, moved: old.moved }),
+            None => None,
+        };
+        Ok(Level { table: self.table.try_clone()?, limit: self.limit, old })
+    }
+
+    pub(super) fn size_in_bytes(&self) -> usize {
+        self.table.bytes().len() + self.old.as_ref().map_or(0, |old| old.table.bytes().len())
+    }
+}
+
+/// The longest fingerprint of a table that is a prefix of `hash`.
+fn longest<B: AsRef<[u8]>>(table: &Table<B>, hash: Hash) -> Option<Fingerprint> {
+    let window = hash.in_table(table.shape())?;
+    let (quotient, known) = (window.quotient, window.known);
+    let slot = dispatch(Longest { table, quotient, window: window.bits, known })?;
+    Some(Fingerprint::from_table(table.shape(), quotient, slot))
+}
+
+/// The entries of a table in ascending order, from a quotient on.
+pub(super) struct Strings<'a, B> {
+    entries: Entries<'a, B>,
+    /// Entries of smaller quotients are left out.
+    from: u64,
+}
+
+impl<'a, B: AsRef<[u8]>> Strings<'a, B> {
+    pub(super) fn new(table: &'a Table<B>) -> Self {
+        Self { entries: Entries::new(table), from: 0 }
+    }
+}
+
+impl<B: AsRef<[u8]>> Iterator for Strings<'_, B> {
+    type Item = Entry;
+    #[inline(always)]
+    fn next(&mut self) -> Option<Entry> {
+        loop {
+            let (quotient, slot, count) = self.entries.next()?;
+            if quotient >= self.from {
+                let fingerprint = Fingerprint::from_table(self.entries.table().shape(), quotient, slot);
+                return Some(Entry { fingerprint, count });
+            }
+        }
+    }
+}
+
+struct ChangeCount<'a> {
+    table: &'a mut Table,
+    fingerprint: Fingerprint,
+    change: Change,
+    limit: u64,
+}
+
+impl Kernel for ChangeCount<'_> {
+    /// How many copies there were before.
+    type Output = Result<u64, Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, fingerprint, change, limit } = self;
+        let (quotient, slot) = fingerprint.in_table(table.shape());
+        counted::change(cpu, table, quotient, slot, change, limit)
+    }
+}

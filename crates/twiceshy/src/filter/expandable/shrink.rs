@@ -1,0 +1,55 @@
+//! Getting smaller after many removals.
+//!
+//! Every entry gets the last bit of its quotient back. A fingerprint that is longer than a new one at the
+//! smaller size is cut to that length; so there are never more long-lived short fingerprints than if the filter
+//! had not grown, and the error rate that was asked for still holds.
+//!
+//! Source: *Contraction* in section 4.1 of *InfiniFilter*: at a quarter of the load limit, so that growing and
+//! shrinking do not alternate.
+
+use super::ExpandableFilter;
+use super::level::Level;
+use super::place::NoPlace;
+use crate::filter::union::union_of;
+use crate::mem::OutOfMemory;
+
+impl ExpandableFilter {
+    /// Makes the filter as small as its contents allow, but not smaller than at the start. If growth was going
+    /// on little by little, it is finished.
+    pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+        match self.rebuild(self.settings.least_quotient_bits) {
+            Err(NoPlace::Memory(error)) => Err(error),
+            // There is no better arrangement than the present one.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Halves the active table. If that is not possible, it stays as it is until there is much less in it.
+    pub(super) fn halve(&mut self) {
+        let quotient_bits = self.quotient_bits();
+        if self.rebuild(quotient_bits - 1).is_err() || self.quotient_bits() == quotient_bits {
+            self.shrink_below = self.levels[0].table.used() / 2;
+        }
+    }
+
+    /// Places all entries anew, with at least `quotient_bits`.
+    fn rebuild(&mut self, quotient_bits: u32) -> Result<(), NoPlace> {
+        let all = || union_of(self.levels.iter().map(Level::entries).collect());
+        let used = self.levels.iter().map(|level| level.entries().count() as u64).sum();
+        self.levels = self.settings.place(None, quotient_bits, used, all, &[])?;
+        self.look_at_levels();
+        Ok(())
+    }
+
+    /// Drops tables of the chain that have no entries left.
+    pub(super) fn drop_empty_levels(&mut self) {
+        let is_empty = |level: &Level| level.old.is_none() && level.table.used() == 0;
+        if self.levels.iter().skip(1).any(is_empty) {
+            let mut number = 0;
+            self.levels.retain(|level| {
+                number += 1;
+                number == 1 || !is_empty(level)
+            });
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Growth that is spread over the operations that follow: no insert has to wait for a whole table to move.
+//!
+//! The larger table is allocated empty and takes all new entries; the old one stays beside it. Every operation
+//! that changes the filter then moves a few runs. Which of the two tables has the entries of a hash follows
+//! from its quotient: runs below a border have moved, runs from it on are looked up in both.
+//!
+//! # Cost
+//!
+//! An operation moves at least [`SLOTS_PER_STEP`] slots or passes [`QUOTIENTS_PER_STEP`] quotients, and stops
+//! at the end of the run. So the move is over long before the new table is full. A query for a run that has
+//! not moved looks into both tables, and both take memory until the move is over.
+//!
+//! A run moves as a whole or not at all. If it cannot (the memory for a table of the chain is missing, hashes
+//! are bad, or the basic mode has no place for a void entry), both tables stay in use and the next operation
+//! tries again; if the larger table gets full before that, it is replaced at once, or that is an error.
+
+use super::ExpandableFilter;
+use super::fingerprint::{Entry, Fingerprint};
+use super::level::Place;
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::codec::counted::{self, Change};
+use crate::table::Table;
+
+/// A step ends after this many slots.
+const SLOTS_PER_STEP: u64 = 16;
+
+/// A step ends after this many quotients, most of which have no run then.
+const QUOTIENTS_PER_STEP: u64 = 64;
+
+/// How many slots operations moved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moves {
+    /// Of the present operation.
+    now: u64,
+    /// The most of one operation.
+    pub(super) most: u64,
+}
+
+impl Moves {
+    pub(super) fn add(&mut self, slots: u64) {
+        self.now += slots;
+    }
+
+    /// The operation is over.
+    pub(super) fn end(&mut self) {
+        self.most = self.most.max(self.now);
+        self.now = 0;
+    }
+
+    /// The operation is over and was taken back.
+    pub(super) fn forget(&mut self) {
+        self.now = 0;
+    }
+}
+
+impl ExpandableFilter {
+    /// Moves a few runs of every level that is on its way to a larger table, for `operations` operations.
+    pub(super) fn step(&mut self, operations: u64) {
+        for number in 0..self.levels.len() {
+            if self.levels[number].old.is_some() {
+                self.step_level(number, operations);
+            }
+        }
+    }
+
+    fn step_level(&mut self, number: usize, operations: u64) {
+        let mut slots = 0;
+        let start = self.levels[number].old.as_ref().map_or(0, |old| old.moved);
+        while let Some(old) = &self.levels[number].old {
+            if slots >= SLOTS_PER_STEP * operations || old.moved - start >= QUOTIENTS_PER_STEP * operations {
+                break;
+            }
+            match old.table.next_quotient(old.moved) {
+                None => {
+                    self.levels[number].old = None;
+                    self.look_at_levels();
+                }
+                Some(quotient) => match self.move_run(number, quotient) {
+                    Some(moved) => slots += moved,
+                    None => break,
+                },
+            }
+        }
+        self.moves.add(slots);
+    }
+
+    /// Moves a run to the larger table, and its void entry to the next level. Tells how many slots it had;
+    /// `None` if it could not be moved.
+    fn move_run(&mut self, number: usize, quotient: u64) -> Option<u64> {
+        let level = &mut self.levels[number];
+        let (entries, slots) = dispatch(ReadRun { table: &level.old.as_ref()?.table, quotient });
+        let quotient_bits = level.table.shape().quotient_bits();
+        let (long, void): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.fingerprint.len() >= quotient_bits);
+        for (done, entry) in long.iter().enumerate() {
+            if level.change(Place::Table, entry.fingerprint, Change::Add(entry.count), u64::MAX).is_err() {
+                self.unmove(number, &long[..done]);
+                return None;
+            }
+        }
+        let mut undo = Vec::new();
+        let basic = self.settings.lengths.mode == super::Mode::Basic;
+        for entry in void {
+            // There is at most one.
+            if basic || self.add(entry.fingerprint, entry.count, &mut undo).is_err() {
+                self.take_back(undo);
+                self.unmove(number, &long);
+                return None;
+            }
+        }
+        self.levels[number].old.as_mut()?.moved = quotient + 1;
+        Some(slots)
+    }
+
+    fn unmove(&mut self, number: usize, entries: &[Entry]) {
+        for Entry { fingerprint, count } in entries {
+            let removed =
+                self.levels[number].change(Place::Table, *fingerprint, Change::Remove(*count), u64::MAX);
+            debug_assert!(removed.is_ok());
+        }
+    }
+}
+
+/// The entries of a run, and how many slots it has.
+struct ReadRun<'a, B> {
+    table: &'a Table<B>,
+    quotient: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
+    type Output = (Vec<Entry>, u64);
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, quotient } = self;
+        let run = table.run(cpu, quotient);
+        let (mut entries, mut at) = (Vec::new(), run.start);
+        while at < run.end {
+            let entry = counted::decode(table, at, run.end);
+            let fingerprint = Fingerprint::from_table(table.shape(), quotient, entry.remainder);
+            entries.push(Entry { fingerprint, count: entry.count });
+            at = entry.end();
+        }
+        (entries, run.end - run.start)
+    }
+}

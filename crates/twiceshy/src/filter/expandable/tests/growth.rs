@@ -1,0 +1,335 @@
+//! What growth must do, case by case.
+
+use super::*;
+use crate::error::MergeError;
+
+fn builder() -> ExpandableFilterBuilder {
+    ExpandableFilter::builder().hasher(Hasher::fast())
+}
+
+fn mix(number: u64) -> u64 {
+    Random(number).next()
+}
+
+#[test]
+fn a_million_copies_of_one_key_take_a_few_slots() {
+    for mode in [Mode::Growing, Mode::Chained, Mode::Basic] {
+        for spread in [false, true] {
+            let mut filter = builder()
+                .mode(mode)
+                .fingerprint_bits(4)
+                .quotient_bits(if mode == Mode::Basic { 4 } else { 2 })
+                .spread_growth(spread)
+                .build()
+                .unwrap();
+            for _ in 0..1_000_000 {
+                filter.insert("again").unwrap();
+            }
+            filter.validate().unwrap();
+            assert!(filter.slots() <= 64, "{mode:?}: {} slots", filter.slots());
+            assert_eq!(filter.len(), 1_000_000);
+            for _ in 0..1_000_000 {
+                assert!(filter.contains("again") && filter.remove("again"));
+            }
+            assert!(filter.is_empty() && !filter.contains("again"));
+            filter.validate().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_million_copies_grow_old_like_a_single_one() {
+    let mut filter = builder().mode(Mode::Chained).fingerprint_bits(3).build().unwrap();
+    for _ in 0..1_000_000 {
+        filter.insert("again").unwrap();
+    }
+    for key in 0..5_000u32 {
+        filter.insert(&key).unwrap();
+    }
+    filter.validate().unwrap();
+    assert!(filter.chain_len() >= 1, "the copies have moved to the chain");
+    assert!(filter.rejuvenate("again").unwrap());
+    for _ in 0..1_000_000 {
+        assert!(filter.remove("again"));
+    }
+    filter.validate().unwrap();
+    assert!((0..5_000u32).all(|key| filter.contains(&key)));
+}
+
+#[test]
+fn a_chain_of_four_and_more_tables_loses_nothing() {
+    for mode in [Mode::Chained, Mode::Growing] {
+        for spread in [false, true] {
+            let base = builder().mode(mode).fingerprint_bits(1).quotient_bits(1).spread_growth(spread);
+            let mut filter = base.build().unwrap();
+            for key in 0..20_000u64 {
+                filter.insert(&key).unwrap();
+                if key.is_power_of_two() {
+                    filter.validate().unwrap();
+                    assert!((0..=key).all(|key| filter.contains(&key)), "{mode:?} {spread}: {key}");
+                }
+            }
+            filter.validate().unwrap();
+            if mode == Mode::Chained {
+                assert!(filter.chain_len() >= 4, "{mode:?}: {filter:?}");
+            }
+            // Rejuvenation empties the chain; removals in any order find all that is left.
+            let every_other: Vec<u64> = (0..20_000).step_by(2).collect();
+            filter.rejuvenate_batch(&every_other).unwrap();
+            filter.validate().unwrap();
+            assert!((0..20_000u64).all(|key| filter.contains(&key)));
+            let mut random = Random(3);
+            let mut left: Vec<u64> = (0..20_000).collect();
+            while !left.is_empty() {
+                let key = left.swap_remove(random.below(left.len() as u64) as usize);
+                assert!(filter.remove(&key), "{key}");
+                if left.len().is_multiple_of(2_000) {
+                    filter.validate().unwrap();
+                    assert!(left.iter().all(|key| filter.contains(key)));
+                }
+            }
+            assert!(filter.is_empty() && filter.chain_len() == 0);
+            if !spread {
+                assert_eq!(filter.slots(), 2, "it got small again");
+            }
+        }
+    }
+}
+
+#[test]
+fn removing_takes_the_longest_of_the_whole_chain() {
+    // An old key's string of 3 bits is void and in the chain; a new key shares those bits.
+    let base = builder().mode(Mode::Chained).quotient_bits(2).fingerprint_bits(1).max_load(0.5);
+    let mut filter = base.limits(255, 64).build().unwrap();
+    let (old, new) = (0b101u64 << 61, 0b1011_1111u64 << 56);
+    filter.insert_hash(old).unwrap();
+    for other in 0..12u64 {
+        filter.insert_hash(other << 57).unwrap();
+    }
+    assert!(filter.chain_len() >= 1);
+    let chained = filter.longest(known(old)).unwrap();
+    assert!(chained.0 >= 1 && chained.1.len() == 3, "{chained:?}");
+    filter.insert_hash(new).unwrap();
+    assert_eq!(filter.longest(known(new)).unwrap().0, 0);
+    assert!(filter.remove_hash(new));
+    assert!(filter.contains_hash(old), "the shorter one is still there");
+    assert!(filter.remove_hash(old));
+    assert!(!filter.contains_hash(old));
+}
+
+#[test]
+fn rejuvenation_never_takes_a_shorter_one_than_the_longest() {
+    let mut filter = builder().mode(Mode::Chained).quotient_bits(2).fingerprint_bits(2).build().unwrap();
+    let (old, twin) = (0b1010_0000u64 << 56, 0b1010_1111u64 << 56);
+    filter.insert_hash(old).unwrap();
+    for other in 0..8u64 {
+        filter.insert_hash(other << 57).unwrap();
+    }
+    // Both match the old string; the twin has a full one besides.
+    filter.insert_hash(twin).unwrap();
+    assert!(!filter.rejuvenate_hash(twin).unwrap(), "its longest is full");
+    assert!(filter.contains_hash(old));
+    assert!(filter.rejuvenate_hash(old).unwrap());
+    assert!(filter.contains_hash(old) && filter.contains_hash(twin));
+    assert!(filter.remove_hash(old) && filter.contains_hash(twin));
+}
+
+#[test]
+fn the_basic_mode_ends_with_an_error_that_changes_nothing() {
+    for spread in [false, true] {
+        let base = builder().mode(Mode::Basic).quotient_bits(4).fingerprint_bits(3).spread_growth(spread);
+        let mut filter = base.build().unwrap();
+        let mut kept = 0u64;
+        let error = loop {
+            let before = filter.to_bytes();
+            match filter.insert(&kept) {
+                Ok(_) => kept += 1,
+                Err(error) => {
+                    assert!(filter.to_bytes() == before);
+                    break error;
+                }
+            }
+            assert!(kept < 10_000);
+        };
+        assert!(matches!(error, ExpandError::Exhausted { .. }), "{error}");
+        assert!(error.to_string().contains("rejuvenate"), "{error}");
+        // Three doublings, each filled to the limit.
+        assert!(kept >= 16 * 8 * 9 / 10, "{kept}");
+        assert_eq!(filter.chain_len(), 0);
+        filter.validate().unwrap();
+        assert!((0..kept).all(|key| filter.contains(&key)));
+        if spread {
+            continue;
+        }
+        // Without the oldest keys it goes on, with the others rejuvenated all the more.
+        for key in 0..16u64 {
+            assert!(filter.remove(&key));
+        }
+        filter.rejuvenate_batch(&(16..kept).collect::<Vec<u64>>()).unwrap();
+        for key in kept..kept + 60 {
+            filter.insert(&key).unwrap();
+        }
+        filter.validate().unwrap();
+        assert!((16..kept + 60).all(|key| filter.contains(&key)));
+    }
+}
+
+#[test]
+fn growth_goes_past_the_first_word_of_the_hash() {
+    // Words of 8 bits: after a few doublings every string needs two of them, or three.
+    for mode in [Mode::Growing, Mode::Chained] {
+        for spread in [false, true] {
+            let base = builder().mode(mode).quotient_bits(3).fingerprint_bits(4).spread_growth(spread);
+            let mut filter = base.block_bits(8).build().unwrap();
+            for key in 0..3_000u64 {
+                filter.insert(&key).unwrap();
+            }
+            filter.validate().unwrap();
+            assert!(filter.fingerprint_bits() > 12);
+            assert!((0..3_000u64).all(|key| filter.contains(&key)));
+            let wrong = (10_000..20_000u64).filter(|key| filter.contains(key)).count();
+            assert!((wrong as f64) < 10_000.0 * filter.expected_error_rate() * 1.3 + 50.0, "{wrong}");
+            filter.rejuvenate_batch(&(0..3_000u64).collect::<Vec<_>>()).unwrap();
+            for key in 0..3_000u64 {
+                assert!(filter.remove(&key));
+            }
+            assert!(filter.is_empty());
+            filter.validate().unwrap();
+        }
+    }
+}
+
+#[test]
+fn raw_hashes_that_run_out_of_bits_are_kept_in_the_chain() {
+    // 8 bits and no more: fingerprints cannot get longer, and void ones are still found.
+    let mut filter = builder().quotient_bits(3).fingerprint_bits(4).block_bits(8).build().unwrap();
+    let mut kept = Vec::new();
+    for number in 0..2_000u64 {
+        let hash = mix(number);
+        if filter.insert_hash(hash).is_ok() {
+            kept.push(hash);
+        }
+        if number % 100 == 0 {
+            filter.validate().unwrap();
+        }
+    }
+    assert!(kept.len() > 150, "{}", kept.len());
+    assert!(kept.iter().all(|&hash| filter.contains_hash(hash)));
+    for hash in kept {
+        assert!(filter.remove_hash(hash));
+    }
+    assert!(filter.is_empty());
+}
+
+#[test]
+fn bad_hashes_do_not_make_a_filter_explode() {
+    for spread in [false, true] {
+        let mut filter = builder().spread_growth(spread).build().unwrap();
+        let mut kept = Vec::new();
+        for low in 0..5_000u64 {
+            // The first 50 bits are equal.
+            let hash = 3 << 62 | low;
+            if filter.insert_hash(hash).is_ok() {
+                kept.push(hash);
+            }
+        }
+        assert!(kept.len() > 100);
+        assert!(filter.size_in_bytes() < 1 << 20, "{}", filter.size_in_bytes());
+        assert!(kept.iter().all(|&hash| filter.contains_hash(hash)));
+    }
+}
+
+#[test]
+fn counters_do_not_overflow() {
+    let mut filter = builder().build().unwrap();
+    filter.insert_hash(0).unwrap();
+    let mut other = filter.clone();
+    filter.levels[0].change(Place::Table, known(0).fingerprint(17), Change::Add(u64::MAX - 1), 64).unwrap();
+    filter.len = u64::MAX;
+    filter.validate().unwrap();
+    let before = filter.to_bytes();
+    assert!(matches!(filter.insert_hash(0), Err(ExpandError::TooManyCopies)));
+    assert!(matches!(filter.insert_hash(1 << 63), Err(ExpandError::TooManyCopies)));
+    assert!(matches!(filter.insert_hash_batch(&[5, 6]), Err(ExpandError::TooManyCopies)));
+    assert!(matches!(filter.merge_from(&other), Err(MergeError::TooManyCopies)));
+    assert!(filter.to_bytes() == before);
+    assert!(matches!(other.merge_from(&filter), Err(MergeError::TooManyCopies)));
+    assert!(filter.remove_hash(0));
+    assert_eq!(filter.len(), u64::MAX - 1);
+}
+
+#[test]
+fn filters_of_other_hashes_do_not_merge() {
+    let mut one = builder().build().unwrap();
+    let other = ExpandableFilter::builder().hasher(Hasher::fast_with_seed(1)).build().unwrap();
+    assert!(matches!(one.merge_from(&other), Err(MergeError::DifferentHash)));
+}
+
+#[test]
+fn spread_growth_moves_a_few_slots_at_a_time_and_ends_in_time() {
+    let mut filter = builder().spread_growth(true).build().unwrap();
+    let mut at_once = builder().build().unwrap();
+    let (mut moving, mut total) = (0u64, 0u64);
+    for key in 0..200_000u64 {
+        filter.insert(&key).unwrap();
+        at_once.insert(&key).unwrap();
+        total += 1;
+        moving += u64::from(filter.levels[0].old.is_some());
+        assert!(filter.contains(&key));
+        if key % 10_000 == 0 {
+            filter.validate().unwrap();
+            assert!((0..=key).all(|key| filter.contains(&key)));
+        }
+    }
+    let most = filter.stats().most_slots_moved;
+    assert!((10..200).contains(&most), "{most}");
+    assert!(at_once.stats().most_slots_moved > 50_000);
+    assert!(moving > 0 && moving < total / 5, "{moving} of {total} operations");
+    // Once settled, both have the same contents.
+    filter.shrink_to_fit().unwrap();
+    at_once.shrink_to_fit().unwrap();
+    assert_eq!(filter.iter().map(|prefix| prefix.count).sum::<u64>(), 200_000);
+    let difference = filter.expected_error_rate() / at_once.expected_error_rate();
+    assert!((0.8..1.25).contains(&difference), "{difference}");
+}
+
+#[test]
+fn an_error_in_a_batch_takes_everything_back() {
+    for spread in [false, true] {
+        let base = builder().mode(Mode::Basic).quotient_bits(3).fingerprint_bits(2).spread_growth(spread);
+        let mut filter = base.build().unwrap();
+        for key in 0..3u64 {
+            filter.insert(&key).unwrap();
+        }
+        let before = filter.to_bytes();
+        let keys: Vec<u64> = (100..1_000).collect();
+        assert!(matches!(filter.insert_batch(&keys), Err(ExpandError::Exhausted { .. })));
+        assert!(filter.to_bytes() == before, "spread {spread}");
+        filter.validate().unwrap();
+        assert_eq!(filter.stats().most_slots_moved, 0);
+        filter.insert_batch(&keys[..5]).unwrap();
+        assert_eq!(filter.len(), 8);
+    }
+}
+
+#[test]
+fn halving_cuts_to_the_length_of_the_smaller_size() {
+    let mut filter = builder().error_rate(0.01).build().unwrap();
+    for key in 0..100_000u64 {
+        filter.insert(&key).unwrap();
+    }
+    let large = filter.size_in_bytes();
+    for key in 0..99_000u64 {
+        assert!(filter.remove(&key));
+        assert!(filter.levels[0].table.used() >= filter.shrink_below, "{filter:?}");
+    }
+    filter.validate().unwrap();
+    assert!(filter.size_in_bytes() < large / 20, "{filter:?}");
+    assert!((99_000..100_000u64).all(|key| filter.contains(&key)));
+    assert!(filter.expected_error_rate() <= 0.01);
+    // And up again.
+    for key in 0..99_000u64 {
+        filter.insert(&key).unwrap();
+    }
+    assert!(filter.expected_error_rate() <= 0.01, "{}", filter.expected_error_rate());
+}

@@ -1,0 +1,42 @@
+//! Which slots of a glance are prefixes of a value: the match of strings that end with a stop bit.
+//!
+//! A slot `s` holds a string, a 1 behind it and zeros ([`codec::stop`](crate::codec::stop)). It is a prefix of
+//! a window `v` iff the two agree above the lowest 1 of `s`, that is, iff `(s ^ v) & !(s ^ (s - 1))` is 0. All
+//! lanes are computed at once. To subtract 1 from a lane without a borrow from the next one, its top bit is set
+//! first; that changes nothing, because the lowest 1 of a slot is at the top bit or below it. (A slot that is 0
+//! holds no string, but may be a digit of a count: it seems to match everything, never too little.)
+
+use super::Table;
+use super::glance::{Glance, MASKS};
+
+impl<B: AsRef<[u8]>> Table<B> {
+    /// What keeps each slot from being a prefix of `window`: 0 in the lanes that are one.
+    #[inline(always)]
+    fn contradictions(&self, glance: &Glance, window: u64) -> u64 {
+        let (slots, ones) = (glance.slots, self.lanes.ones);
+        let topped = slots | self.lanes.highs[MASKS - 1];
+        let through_stop = topped ^ topped.wrapping_sub(ones);
+        (slots ^ window.wrapping_mul(ones)) & !through_stop
+    }
+
+    /// The first slot of the run that is a prefix of `window`, as a bit: 0 if there is none. A digit may be taken
+    /// for one.
+    #[inline(always)]
+    pub(crate) fn find_prefix_at_glance(&self, glance: &Glance, window: u64) -> u64 {
+        // The lowest lane that is 0 is found for certain.
+        let wrong = self.contradictions(glance, window);
+        let found = wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance);
+        found & found.wrapping_neg()
+    }
+
+    /// The rank in the run of the only slot that is a prefix of `window`; `None` if there are several or none.
+    #[inline(always)]
+    pub(crate) fn only_prefix_at_glance(&self, glance: &Glance, window: u64) -> Option<u32> {
+        let highs = self.lanes.highs[MASKS - 1];
+        let wrong = self.contradictions(glance, window);
+        // Here every lane counts: see `count_at_glance`.
+        let differs = (wrong | highs).wrapping_sub(self.lanes.ones) | wrong;
+        let found = !differs & self.lanes_of(glance);
+        (found.is_power_of_two()).then(|| found.trailing_zeros() / self.shape.slot_bits())
+    }
+}
