@@ -7,19 +7,31 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::QuotientFilter;
+use twiceshy::{ExpandableFilter, QuotientFilter};
 
 const HEADER: usize = 128;
+
+/// Kinds of filters.
+const QUOTIENT: u8 = 1;
+const EXPANDABLE: u8 = 3;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
     match mode % 4 {
         // As they are, with the first byte: a filter's file is led here by its first letter.
-        0 => examine(data),
+        0 => {
+            examine(data);
+            examine_expandable(data);
+        }
         1 => {
             let mut bytes = rest.to_vec();
+            let kind = bytes.get(10).copied();
             seal(&mut bytes);
             examine(&bytes);
+            if kind == Some(EXPANDABLE) {
+                seal_as(&mut bytes, EXPANDABLE);
+                examine_expandable(&bytes);
+            }
         }
         2 => examine(&shaped(rest)),
         _ => {
@@ -34,12 +46,18 @@ fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// Magic, version and checksums.
+/// Magic, version and checksums of a quotient filter.
 fn seal(bytes: &mut [u8]) {
+    seal_as(bytes, QUOTIENT);
+}
+
+/// Magic, version, kind and checksums.
+fn seal_as(bytes: &mut [u8], kind: u8) {
     if bytes.len() < HEADER {
         return;
     }
-    put(bytes, 0, b"twiceshy\x01\x00\x01");
+    put(bytes, 0, b"twiceshy\x01\x00");
+    put(bytes, 10, &[kind]);
     let sum = crc32fast::hash(&bytes[HEADER..]);
     put(bytes, 72, &sum.to_le_bytes());
     let sum = crc32fast::hash(&bytes[..124]);
@@ -173,4 +191,32 @@ fn use_it(mut filter: QuotientFilter) {
     }
     assert!(filter.is_empty() && filter.used_slots() == 0);
     check(&filter);
+}
+
+/// The same for expandable filters.
+fn examine_expandable(bytes: &[u8]) {
+    let read = ExpandableFilter::read_from(bytes);
+    let Ok(view) = ExpandableFilter::view(bytes) else {
+        assert!(ExpandableFilter::from_bytes(bytes).is_err());
+        if let Ok(filter) = read {
+            assert!(filter.to_bytes().len() < bytes.len());
+        }
+        return;
+    };
+    let hashes: Vec<u64> = hashes().collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+    }
+    let slots = view.size_in_bytes() * 8;
+    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+    std::hint::black_box((view.stats(), format!("{view:?}")));
+    assert_eq!(read.is_ok(), view.verify().is_ok(), "read_from and verify disagree");
+    let Ok(mut filter) = read else { return };
+    assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+    let inserted: Vec<u64> = hashes.into_iter().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+    assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
+    inserted.iter().for_each(|&hash| assert!(filter.remove_hash(hash)));
+    ExpandableFilter::from_bytes(&filter.to_bytes()).expect("a valid filter");
 }
