@@ -7,39 +7,48 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::{AdaptiveFilter, Insertion, Query, QuotientFilter};
+use twiceshy::{AdaptiveFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
 
 const HEADER: usize = 128;
 
 // The kinds of filters.
 const QUOTIENT: u8 = 1;
 const ADAPTIVE: u8 = 2;
+const EXPANDABLE: u8 = 3;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
     let kind = if mode / 4 % 2 == 0 { QUOTIENT } else { ADAPTIVE };
     match mode % 4 {
         // As they are, with the first byte: a filter's file is led here by its first letter.
-        0 => examine_both(data),
+        0 => examine_all(data),
         1 => {
             let mut bytes = rest.to_vec();
+            // A file of an expandable filter stays one.
+            let kind = if bytes.get(10) == Some(&EXPANDABLE) { EXPANDABLE } else { kind };
             seal(&mut bytes, kind);
-            examine_both(&bytes);
+            examine_all(&bytes);
         }
-        2 => examine_both(&shaped(rest, kind)),
+        2 => examine_all(&shaped(rest, kind)),
         _ => {
             let mut bytes = shaped(rest, kind);
             set_counts(&mut bytes, kind);
-            examine_both(&bytes);
+            examine_all(&bytes);
         }
     }
 });
 
 /// At most one of the kinds takes it.
-fn examine_both(bytes: &[u8]) {
+fn examine_all(bytes: &[u8]) {
     examine(bytes);
     examine_adaptive(bytes);
-    assert!(QuotientFilter::view(bytes).is_err() || AdaptiveFilter::view(bytes).is_err());
+    examine_expandable(bytes);
+    let taken = [
+        QuotientFilter::view(bytes).is_ok(),
+        AdaptiveFilter::view(bytes).is_ok(),
+        ExpandableFilter::view(bytes).is_ok(),
+    ];
+    assert!(taken.iter().filter(|&&taken| taken).count() <= 1);
 }
 
 fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
@@ -273,4 +282,32 @@ fn use_adaptive(mut filter: AdaptiveFilter) {
         assert!(filter.contains_hash(hash));
     }
     check_adaptive(&filter);
+}
+
+/// The same for expandable filters.
+fn examine_expandable(bytes: &[u8]) {
+    let read = ExpandableFilter::read_from(bytes);
+    let Ok(view) = ExpandableFilter::view(bytes) else {
+        assert!(ExpandableFilter::from_bytes(bytes).is_err());
+        if let Ok(filter) = read {
+            assert!(filter.to_bytes().len() < bytes.len());
+        }
+        return;
+    };
+    let hashes: Vec<u64> = hashes().collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+    }
+    let slots = view.size_in_bytes() * 8;
+    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+    std::hint::black_box((view.stats(), format!("{view:?}")));
+    assert_eq!(read.is_ok(), view.verify().is_ok(), "read_from and verify disagree");
+    let Ok(mut filter) = read else { return };
+    assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+    let inserted: Vec<u64> = hashes.into_iter().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+    assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
+    inserted.iter().for_each(|&hash| assert!(filter.remove_hash(hash)));
+    ExpandableFilter::from_bytes(&filter.to_bytes()).expect("a valid filter");
 }
