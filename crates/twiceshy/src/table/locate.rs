@@ -31,8 +31,9 @@ impl<B: AsRef<[u8]>> Table<B> {
             && let Some(offset) = self.offset(block)
             && offset < BLOCK_SLOTS
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
-            // The slot behind its end would be in the next block, and could be an extension.
-            && (run.is_empty() || !self.shape.has_extensions() || run.end % BLOCK_SLOTS != 0)
+            // If the slot behind it is in the next block, it could be an extension: of the run itself, or, if
+            // that is empty, of the one before.
+            && (!self.shape.has_extensions() || split(run.end).0 == block)
         {
             return run;
         }
