@@ -7,22 +7,30 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::{AdaptiveFilter, Insertion, Query, QuotientFilter};
+use twiceshy::{AdaptiveFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
 
 const HEADER: usize = 128;
 
 // The kinds of filters.
 const QUOTIENT: u8 = 1;
 const ADAPTIVE: u8 = 2;
+const EXPANDABLE: u8 = 3;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
     let kind = if mode / 4 % 2 == 0 { QUOTIENT } else { ADAPTIVE };
     match mode % 4 {
         // As they are, with the first byte: a filter's file is led here by its first letter.
-        0 => examine_both(data),
+        0 => {
+            examine_both(data);
+            examine_expandable(data);
+        }
         1 => {
             let mut bytes = rest.to_vec();
+            if bytes.get(10) == Some(&EXPANDABLE) {
+                seal(&mut bytes, EXPANDABLE);
+                return examine_expandable(&bytes);
+            }
             seal(&mut bytes, kind);
             examine_both(&bytes);
         }
@@ -273,4 +281,32 @@ fn use_adaptive(mut filter: AdaptiveFilter) {
         assert!(filter.contains_hash(hash));
     }
     check_adaptive(&filter);
+}
+
+/// The same for expandable filters.
+fn examine_expandable(bytes: &[u8]) {
+    let read = ExpandableFilter::read_from(bytes);
+    let Ok(view) = ExpandableFilter::view(bytes) else {
+        assert!(ExpandableFilter::from_bytes(bytes).is_err());
+        if let Ok(filter) = read {
+            assert!(filter.to_bytes().len() < bytes.len());
+        }
+        return;
+    };
+    let hashes: Vec<u64> = hashes().collect();
+    let mut found = vec![false; hashes.len()];
+    view.contains_hash_batch(&hashes, &mut found);
+    for (&hash, found) in hashes.iter().zip(found) {
+        assert_eq!(view.contains_hash(hash), found);
+    }
+    let slots = view.size_in_bytes() * 8;
+    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+    std::hint::black_box((view.stats(), format!("{view:?}")));
+    assert_eq!(read.is_ok(), view.verify().is_ok(), "read_from and verify disagree");
+    let Ok(mut filter) = read else { return };
+    assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+    let inserted: Vec<u64> = hashes.into_iter().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+    assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
+    inserted.iter().for_each(|&hash| assert!(filter.remove_hash(hash)));
+    ExpandableFilter::from_bytes(&filter.to_bytes()).expect("a valid filter");
 }

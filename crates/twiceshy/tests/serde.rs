@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::Deserialize;
 use serde::de::value::{BorrowedBytesDeserializer, BytesDeserializer, Error, SeqDeserializer};
-use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy::{ExpandableFilter, HashKey, Hasher, QuotientFilter};
 
 const BODY_AT: usize = 128;
 
@@ -127,4 +127,23 @@ fn a_sequence_that_claims_to_be_huge_allocates_nothing_for_it() {
     let liar = Liar(filter().to_bytes().into_iter());
     let copy = QuotientFilter::deserialize(SeqDeserializer::<_, Error>::new(liar));
     assert_same(&copy.unwrap());
+}
+
+#[test]
+fn expandable_filters_travel_in_the_same_way() {
+    let hasher = Hasher::keyed(HashKey::from_bytes([7; 16]));
+    let mut filter = ExpandableFilter::builder().hasher(hasher).build().unwrap();
+    filter.extend(0..500u64);
+    let text = serde_json::to_string(&filter).unwrap();
+    let packed = postcard::to_allocvec(&filter).unwrap();
+    for copy in [
+        serde_json::from_str::<ExpandableFilter>(&text).unwrap(),
+        postcard::from_bytes::<ExpandableFilter>(&packed).unwrap(),
+    ] {
+        assert_eq!(copy.to_bytes(), filter.to_bytes());
+        assert!((0..500u64).all(|key| copy.contains(&key)));
+    }
+    let quotient = serde_json::to_string(&self::filter()).unwrap();
+    let error = serde_json::from_str::<ExpandableFilter>(&quotient).unwrap_err().to_string();
+    assert!(error.contains("kind"), "{error}");
 }
