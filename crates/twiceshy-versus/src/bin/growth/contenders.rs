@@ -11,6 +11,8 @@ pub(crate) trait Growing {
     fn rejuvenation(&self) -> f64 {
         0.0
     }
+    /// Whether it grows with the next insert, give or take one.
+    fn is_full(&self) -> bool;
     /// `false` if it cannot grow any more.
     fn insert(&mut self, hash: u64) -> bool;
     fn rejuvenate(&mut self, _hash: u64) {}
@@ -81,6 +83,10 @@ impl Growing for Ours {
         self.rejuvenation
     }
 
+    fn is_full(&self) -> bool {
+        self.filter.load_factor() * self.filter.slots() as f64 >= self.filter.capacity() as f64
+    }
+
     fn insert(&mut self, hash: u64) -> bool {
         self.filter.insert_hash(hash).is_ok()
     }
@@ -147,8 +153,12 @@ impl Growing for Sacrifice {
         self.slot_bits
     }
 
+    fn is_full(&self) -> bool {
+        self.filter.used_slots() >= limit(&self.filter, self.load)
+    }
+
     fn insert(&mut self, hash: u64) -> bool {
-        if self.filter.used_slots() >= limit(&self.filter, self.load) && self.filter.grow().is_err() {
+        if self.is_full() && self.filter.grow().is_err() {
             return false;
         }
         self.filter.insert_hash(hash).is_ok()
@@ -193,9 +203,13 @@ impl Growing for Geometric {
         self.slot_bits
     }
 
+    fn is_full(&self) -> bool {
+        self.filters.last().is_some_and(|newest| newest.used_slots() >= limit(newest, self.load))
+    }
+
     fn insert(&mut self, hash: u64) -> bool {
-        let newest = self.filters.last().expect("at least one");
-        if newest.used_slots() >= limit(newest, self.load) {
+        if self.is_full() {
+            let newest = self.filters.last().expect("at least one");
             // As many slots as all together: the phases end at the same sizes as those of the others.
             let slots = newest.quotient_bits() + u32::from(self.filters.len() > 1);
             self.filters.push(quotient_filter(slots, self.slot_bits - 3));

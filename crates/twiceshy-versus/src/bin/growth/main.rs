@@ -78,25 +78,25 @@ fn main() -> io::Result<()> {
 /// Grows one filter, and prints a line per phase.
 fn grow(filter: &mut dyn Growing, args: &Args, out: &mut impl Write) -> io::Result<()> {
     let most = 1u64 << args.keys_log2;
-    let (mut keys, mut phase) = (0u64, 0);
-    let mut slowest = 0.0f64;
+    let (mut keys, mut phase, mut slowest) = (0u64, 0, 0.0f64);
     while keys < most {
-        let end = ((1u64 << (START + phase)) as f64 * args.load) as u64;
         let (start_of_phase, mut seconds) = (keys, 0.0);
-        while keys < end.min(most) {
-            let stop = (keys + 4096).min(end).min(most);
-            let hashes: Vec<u64> = (keys..stop).map(present).collect();
-            let Some((spent, slow)) = insert_all(filter, &hashes, args.cpu_clock) else { return Ok(()) };
-            seconds += spent;
-            slowest = slowest.max(slow);
-            keys = stop;
+        // The insert that ends a phase is the first of the next one.
+        loop {
+            let hashes: Vec<u64> = (keys..most.min(keys + 1024)).map(present).collect();
+            let Some(inserted) = insert_until_full(filter, &hashes, args.cpu_clock) else { return Ok(()) };
+            seconds += inserted.seconds;
+            slowest = slowest.max(inserted.slowest);
+            keys += inserted.keys;
             // The keys that are read again meanwhile: any of those inserted so far.
-            let again = (hashes.len() as f64 * filter.rejuvenation()) as u64;
+            let again = (inserted.keys as f64 * filter.rejuvenation()) as u64;
             for number in 0..again {
                 filter.rejuvenate(present(mix(keys ^ number << 32) % keys));
             }
+            if keys == most || filter.is_full() {
+                break;
+            }
         }
-        let inserts = (keys - start_of_phase) as f64;
         let absent: Vec<u64> = (0..args.queries).map(|number| mix(number | 1 << 40)).collect();
         let start = Instant::now();
         let found = absent.iter().filter(|&&hash| black_box(filter.contains(hash))).count();
@@ -110,7 +110,7 @@ fn grow(filter: &mut dyn Growing, args: &Args, out: &mut impl Write) -> io::Resu
             filter.name(),
             filter.slot_bits(),
             filter.rejuvenation(),
-            seconds * 1e9 / inserts,
+            seconds * 1e9 / (keys - start_of_phase) as f64,
             found as f64 / absent.len() as f64,
             filter.model_rate(keys),
             filter.bytes() as f64 * 8.0 / keys as f64,
@@ -123,12 +123,19 @@ fn grow(filter: &mut dyn Growing, args: &Args, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// Seconds for all, and nanoseconds for the slowest. `None` if the filter cannot grow any more.
-fn insert_all(filter: &mut dyn Growing, hashes: &[u64], cpu_clock: bool) -> Option<(f64, f64)> {
+struct Inserted {
+    keys: u64,
+    seconds: f64,
+    /// Nanoseconds of the slowest.
+    slowest: f64,
+}
+
+/// Inserts, at least one, until the filter is about to grow. `None` if it cannot grow any more.
+fn insert_until_full(filter: &mut dyn Growing, hashes: &[u64], cpu_clock: bool) -> Option<Inserted> {
     let start = Instant::now();
     let now = || if cpu_clock { cpu_nanos() } else { start.elapsed().as_nanos() as f64 };
     let first = now();
-    let (mut before, mut slowest) = (first, 0.0f64);
+    let (mut before, mut slowest, mut keys) = (first, 0.0f64, 0);
     for &hash in hashes {
         if !filter.insert(hash) {
             return None;
@@ -136,8 +143,12 @@ fn insert_all(filter: &mut dyn Growing, hashes: &[u64], cpu_clock: bool) -> Opti
         let now = now();
         slowest = slowest.max(now - before);
         before = now;
+        keys += 1;
+        if filter.is_full() {
+            break;
+        }
     }
-    Some(((before - first) * 1e-9, slowest))
+    Some(Inserted { keys, seconds: (before - first) * 1e-9, slowest })
 }
 
 /// CPU time of this thread.

@@ -389,6 +389,11 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
         self.levels[0].limit
     }
 
+    /// The share of the active table's slots that is in use.
+    pub fn load_factor(&self) -> f64 {
+        self.levels[0].table.used() as f64 / self.slots() as f64
+    }
+
     /// The bytes of all tables.
     pub fn size_in_bytes(&self) -> usize {
         self.levels.iter().map(Level::size_in_bytes).sum()
