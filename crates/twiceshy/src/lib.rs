@@ -24,6 +24,7 @@
 //! |---|---|
 //! | a set that never makes the same mistake twice, and grows by itself | [`AdaptiveSet`] |
 //! | the same with keys in your own database | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
+//! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
 //! | keys of your own type | implement [`Key`] |

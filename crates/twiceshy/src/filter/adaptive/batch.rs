@@ -36,6 +36,13 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
+impl AdaptiveFilter {
+    /// Asks for the memory of a hash.
+    pub(super) fn ask_for(&self, hash: u64) {
+        self.table.prefetch(hash >> (64 - self.quotient_bits()));
+    }
+}
+
 /// Many strings.
 trait Many {
     /// The first words of all.

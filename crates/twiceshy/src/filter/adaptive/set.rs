@@ -8,6 +8,7 @@ use super::rebuild::Filling;
 use super::{Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Insertion, Query, Record};
 use crate::codec::string::Found;
 use crate::error::{AdaptError, Indistinguishable, InsertError, RebuildError, SetError};
+use crate::filter::batch::AHEAD;
 use crate::hash::{Hasher, KeyWords, Words};
 use crate::key::Key;
 use crate::mem::OutOfMemory;
@@ -196,7 +197,16 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
-        keys.iter().try_fold(0, |new, key| Ok(new + u64::from(self.insert(key)?)))
+        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.ask_for(filter.hasher.hash(key));
+        keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
+        let mut new = 0;
+        for (i, key) in keys.iter().enumerate() {
+            if let Some(ahead) = keys.get(i + AHEAD) {
+                ask_for(&self.filter, ahead);
+            }
+            new += u64::from(self.insert(key)?);
+        }
+        Ok(new)
     }
 
     /// Learns that the filter's *maybe* was wrong for `key`; asks the map whether it was.
