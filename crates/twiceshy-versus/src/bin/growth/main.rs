@@ -91,6 +91,10 @@ fn grow(filter: &mut dyn Growing, args: &Args, out: &mut impl Write) -> io::Resu
             // The keys that are read again meanwhile: any of those inserted so far.
             let again = (inserted.keys as f64 * filter.rejuvenation()) as u64;
             for number in 0..again {
+                // An old key leaves the chain for the active table: that may fill it too.
+                if filter.is_full() {
+                    break;
+                }
                 filter.rejuvenate(present(mix(keys ^ number << 32) % keys));
             }
             if keys == most || filter.is_full() {
