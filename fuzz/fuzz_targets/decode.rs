@@ -88,7 +88,8 @@ fn shaped(data: &[u8], kind: u8) -> Vec<u8> {
         );
     }
     put(&mut bytes, 16, &spill.to_le_bytes());
-    put(&mut bytes, 20, &[(quotient_bits + byte(5) % 4).min(quotient_bits + slot_bits - 1)]);
+    let largest = (quotient_bits + byte(5) % 4).min(quotient_bits + slot_bits - 1);
+    put(&mut bytes, 20, &[if kind == ADAPTIVE { 48 } else { largest }]);
     for (at, i) in [(40, 6), (48, 7), (56, 8)] {
         put(&mut bytes, at, &u64::from(byte(i)).to_le_bytes());
     }

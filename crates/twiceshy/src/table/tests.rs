@@ -76,22 +76,22 @@ impl Kernel for FindRun<'_> {
     }
 }
 
-/// The run before ends with the block, but for an extension slot in the next one; nothing in the block shows
+/// The run before ends with the block, but for extension slots in the next one; nothing in the block shows
 /// that.
 #[test]
 fn an_empty_run_at_the_end_of_a_block_begins_behind_extensions_in_the_next() {
-    for last in 60..64usize {
+    for last in 120..127usize {
         let mut model = Model::new(Shape::new(7, 4).with_extensions());
+        // Block 1 begins with a slot of block 0.
+        model.runs[63] = vec![vec![Slot::head(1)], vec![Slot::head(2)]];
         // One entry per slot from the quotient on, and the last of them goes on in the next block.
-        let mut run: Vec<Entry> = (last..64).map(|slot| vec![Slot::head(slot as u64 - 60)]).collect();
+        let mut run: Vec<Entry> = (last..128).map(|slot| vec![Slot::head(slot as u64 - 120)]).collect();
         let longest = run.last_mut().expect("at least one");
         longest.extend([1, 2].map(|value| Slot { kind: Kind::Continuation, value }));
         model.runs[last] = run;
-        let table = model.load().unwrap();
+        let mut table = model.load().unwrap();
         compare(&table, &model, &format!("run of {last}"));
-        // Through the commit, too: a new entry of the next quotient.
-        let (mut table, quotient) = (table, last as u64 + 1);
-        let entry = vec![Slot::head(7)];
+        let (quotient, entry) = (last as u64 + 1, vec![Slot::head(7)]);
         dispatch(Replace { table: &mut table, quotient, at: 0, remove: 0, slots: &entry }).unwrap();
         model.runs[last + 1].push(entry);
         compare(&table, &model, &format!("run of {quotient}"));

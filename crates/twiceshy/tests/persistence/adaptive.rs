@@ -211,6 +211,8 @@ fn every_field_out_of_range_is_named() {
         ("table bytes", QUOTIENT_BITS, vec![48]),
         ("table bytes", SLOT_BITS, vec![64]),
         ("table bytes", BODY_BYTES, long(u64::MAX)),
+        ("largest quotient bits", MAX_QUOTIENT_BITS, vec![0]),
+        ("largest quotient bits", MAX_QUOTIENT_BITS, vec![47]),
         ("remainder bits", REMAINDER_BITS, vec![0]),
         ("remainder bits", REMAINDER_BITS, vec![61]),
         ("remainder bits", REMAINDER_BITS, vec![255]),

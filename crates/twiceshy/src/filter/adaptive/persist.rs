@@ -45,6 +45,9 @@ impl<B: AsRef<[u8]>> Stored<B> for AdaptiveFilter<B> {
     fn read_header(bytes: &[u8; Header::BYTES]) -> Result<Header, ReadError> {
         let header = Header::from_bytes(bytes, Kind::Adaptive)?;
         let own = &header.own;
+        // How far the filter grows is said by its own bytes.
+        let (most, found) = (Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
+        expect("largest quotient bits", found == most, most, found)?;
         expect(
             "remainder bits",
             (1..=60).contains(&own[REMAINDER_BITS_AT]),
