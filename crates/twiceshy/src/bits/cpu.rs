@@ -18,6 +18,8 @@ pub(crate) trait Cpu: Copy {
     /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. What does not exist is 64 as the first
     /// answer and -1 (as a `u32`) as the second.
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
+    /// The bits of `word` at the places of `mask`, which are neighbours, as a number.
+    fn field(self, word: u64, mask: u64) -> u64;
     /// `word` without its lowest `n` (at most 63) set bits.
     fn without_lowest(self, word: u64, n: u32) -> u64;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
@@ -37,6 +39,11 @@ impl Cpu for Portable {
     #[inline(always)]
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         select::portable_two(word, k)
+    }
+    #[inline(always)]
+    fn field(self, word: u64, mask: u64) -> u64 {
+        // No bits are the number 0, whatever the shift.
+        (word & mask).wrapping_shr(mask.trailing_zeros())
     }
     #[inline(always)]
     fn without_lowest(self, word: u64, n: u32) -> u64 {
@@ -65,6 +72,11 @@ impl Cpu for Bmi2 {
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
         unsafe { select::bmi2_two(word, k) }
+    }
+    #[inline(always)]
+    fn field(self, word: u64, mask: u64) -> u64 {
+        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        unsafe { core::arch::x86_64::_pext_u64(word, mask) }
     }
     #[inline(always)]
     fn without_lowest(self, word: u64, n: u32) -> u64 {

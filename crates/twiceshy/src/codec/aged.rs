@@ -18,33 +18,34 @@ use super::{counted, stop};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::table::Table;
 
-/// Whether there is a prefix of `bits`, which are as many as a quotient and a slot together have.
+/// Whether there is a prefix of `hash`.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, bits: u64) -> bool {
-    let (quotient, window) = table.parts(bits);
-    table.prefetch_run(quotient);
-    if let Some(glance) = table.glance::<C, false>(cpu, quotient) {
-        let found = table.find_prefix_at_glance(&glance, window);
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
+    let home = table.home_of(cpu, hash);
+    table.prefetch_run::<false>(home);
+    if let Some(glance) = table.glance_at::<C, false>(cpu, home) {
+        let found = table.find_prefix_at_glance(&glance, table.window_of(cpu, hash));
         // What is found further behind may be a digit.
-        if !table.is_behind::<{ counted::FIRST_DIGIT }>(found) || !table.repeats_at_glance(&glance) {
+        if !table.is_behind::<{ counted::FIRST_DIGIT }>(found) {
             return found != 0;
         }
     }
-    cpu.outlined(LookCloser { table, bits })
+    cpu.outlined(LookCloser { table, hash })
 }
 
 /// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.
 struct LookCloser<'a, B> {
     table: &'a Table<B>,
-    bits: u64,
+    hash: u64,
 }
 
 impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = self.table.parts(self.bits);
-        Longest { table: self.table, quotient, window, known: u64::MAX }.run(cpu).is_some()
+        let Self { table, hash } = self;
+        let (quotient, window) = table.split(hash);
+        Longest { table, quotient, window, known: u64::MAX }.run(cpu).is_some()
     }
 }
 
@@ -108,8 +109,9 @@ mod tests {
         fn run<C: Cpu>(self, cpu: C) -> Self::Output {
             let Self(table, quotient, window) = self;
             let (glance, slot_bits) = (table.glance::<C, false>(cpu, quotient), table.shape().slot_bits());
+            let hash = || quotient << 58 | window << (58 - slot_bits);
             (
-                (slot_bits <= 58).then(|| contains(cpu, table, quotient << slot_bits | window)),
+                (slot_bits <= 58).then(|| contains(cpu, table, hash())),
                 Longest { table, quotient, window, known: u64::MAX }.run(cpu),
                 glance
                     .filter(|glance| counted::is_plain(table, glance))
@@ -143,7 +145,11 @@ mod tests {
                 let table = loader.finish();
                 for _ in 0..50 {
                     let window = match random.below(3) {
-                        0 if !slots.is_empty() => slots[random.below(slots.len() as u64) as usize],
+                        // What follows the string does not matter.
+                        0 if !slots.is_empty() => {
+                            let slot = slots[random.below(slots.len() as u64) as usize];
+                            slot ^ random.next() & (slot ^ (slot - 1))
+                        }
                         _ => random.next() & mask,
                     };
                     let matching: Vec<u64> =

@@ -256,19 +256,19 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
     Err(slot)
 }
 
-/// Whether there is an entry of `fingerprint`, quotient above remainder.
+/// Whether there is an entry of the fingerprint of `hash`.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, fingerprint: u64) -> bool {
-    let (quotient, remainder) = table.parts(fingerprint);
-    table.prefetch_run(quotient);
-    if let Some(glance) = table.glance::<C, false>(cpu, quotient) {
-        let found = table.find_at_glance(&glance, remainder);
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
+    let home = table.home_of(cpu, hash);
+    table.prefetch_run::<false>(home);
+    if let Some(glance) = table.glance_at::<C, false>(cpu, home) {
+        let found = table.find_at_glance(&glance, table.window_of(cpu, hash));
         // What is found further behind may be a digit.
-        if !table.is_behind::<FIRST_DIGIT>(found) || !table.repeats_at_glance(&glance) {
+        if !table.is_behind::<FIRST_DIGIT>(found) {
             return found != 0;
         }
     }
-    cpu.outlined(LookCloser { table, fingerprint })
+    cpu.outlined(LookCloser { table, hash })
 }
 
 /// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
@@ -280,15 +280,15 @@ pub(super) fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> boo
 /// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.
 struct LookCloser<'a, B> {
     table: &'a Table<B>,
-    fingerprint: u64,
+    hash: u64,
 }
 
 impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, fingerprint } = self;
-        let (quotient, remainder) = table.parts(fingerprint);
+        let Self { table, hash } = self;
+        let (quotient, remainder) = table.split(hash);
         let run = table.run(cpu, quotient);
         match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
             None => false,

@@ -242,11 +242,12 @@ impl Strings {
         words: &impl Words,
     ) -> bool {
         // Quotient and first slot, if both are in the first word; they nearly always are.
-        if let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) {
-            let (quotient, window) = table.parts(words.word(0) >> rest);
-            table.prefetch_run(quotient);
-            if let Some(glance) = table.glance::<C, true>(cpu, quotient) {
-                return self.matches_at_glance(table, &glance, window);
+        if self.quotient_bits + self.slot_bits <= 64 {
+            let first_word = words.word(0);
+            let home = table.home_of(cpu, first_word);
+            table.prefetch_run::<true>(home);
+            if let Some(glance) = table.glance_at::<C, true>(cpu, home) {
+                return self.matches_at_glance(table, &glance, table.window_of(cpu, first_word));
             }
         }
         cpu.outlined(LookCloser { strings: self, table, words })
@@ -256,8 +257,10 @@ impl Strings {
     /// no more than a glance; the usual insert.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, first_word: u64) -> bool {
-        let Some(rest) = 64u32.checked_sub(self.quotient_bits + self.slot_bits) else { return false };
-        let (quotient, window) = table.parts(first_word >> rest);
+        if self.quotient_bits + self.slot_bits > 64 {
+            return false;
+        }
+        let (quotient, window) = table.split(first_word);
         table.prefetch_cluster(quotient);
         let value = window | u64::from(self.has_stop);
         if table.insert_at_home::<true>(quotient, value) {

@@ -15,7 +15,7 @@ mod serde;
 mod union;
 
 use crate::error::BuildError;
-use crate::table::{Shape, Table};
+use crate::table::Shape;
 
 /// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that
 /// every update is slow.
@@ -45,13 +45,4 @@ fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Result<u32, B
 /// `Err` unless an error rate is a probability that a filter can have.
 fn check_rate(rate: f64) -> Result<f64, BuildError> {
     if rate > 0.0 && rate < 1.0 { Ok(rate) } else { Err(BuildError::ErrorRate { found: rate }) }
-}
-
-/// Quotient and the bits behind it, as many as a slot has, of the first 64 bits of a hash.
-#[inline(always)]
-fn split<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> (u64, u64) {
-    let shape = table.shape();
-    let quotient = hash >> (64 - shape.quotient_bits());
-    let window = hash << shape.quotient_bits() >> (64 - shape.slot_bits());
-    (quotient, window)
 }

@@ -16,10 +16,10 @@
 
 use std::hint::select_unpredictable;
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table, split};
+use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
 use crate::bits::cpu::Cpu;
-use crate::bits::packed::{self, Fields};
-use crate::bits::word::{bit, field_mask, high_mask, low_mask, rank, rank_below, rank_through};
+use crate::bits::packed::{self, Block};
+use crate::bits::word::{bit, high_mask, low_mask, rank, rank_below, rank_through};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
@@ -36,8 +36,10 @@ pub(super) struct Lanes {
     pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
     pub(super) highs: [u64; MASKS],
-    /// All bits of one slot.
-    slot_mask: u64,
+    /// Where the first 64 bits of a hash have the number of the block, the home slot in it and the slot's bits.
+    block_mask: u64,
+    home_mask: u64,
+    window_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
     offset_limit: u32,
 }
@@ -50,7 +52,25 @@ impl Lanes {
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
         let offset_limit = u32::from(shape.offset_max()).min(64);
-        Self { count, ones, highs, slot_mask: field_mask(width), offset_limit }
+        let (quotient, quotient_end) = (!low_mask(64 - shape.quotient_bits()), shape.quotient_bits());
+        let block_mask = !low_mask(64 - quotient_end.saturating_sub(BLOCK_SLOTS.ilog2()));
+        let window_mask = u64::MAX << (64 - width) >> quotient_end;
+        Self { count, ones, highs, block_mask, home_mask: quotient & !block_mask, window_mask, offset_limit }
+    }
+}
+
+/// Which home slot: a quotient in two parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Home {
+    pub(super) block: u64,
+    /// In the block.
+    pub(super) slot: u64,
+}
+
+impl Home {
+    #[inline(always)]
+    fn of(quotient: u64) -> Self {
+        Self { block: quotient / BLOCK_SLOTS, slot: quotient % BLOCK_SLOTS }
     }
 }
 
@@ -84,20 +104,27 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// Looks at the run of `quotient`; `None` if it takes more than a glance.
     #[inline(always)]
     pub(crate) fn glance<C: Cpu, const EXTENDED: bool>(&self, cpu: C, quotient: u64) -> Option<Glance> {
+        self.glance_at::<C, EXTENDED>(cpu, Home::of(quotient))
+    }
+
+    /// Looks at the run of a home slot; `None` if it takes more than a glance.
+    #[inline(always)]
+    pub(crate) fn glance_at<C: Cpu, const EXTENDED: bool>(&self, cpu: C, home: Home) -> Option<Glance> {
         debug_assert_eq!(self.shape.has_extensions(), EXTENDED);
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
-        let (block, home) = split(quotient);
-        let bytes = self.bytes().get(self.shape.block_at(block)..)?;
-        let (words, slots) = Words::split::<EXTENDED>(bytes)?;
-        let slots = Fields::new(slots, width as u8)?;
+        let (Home { block, slot }, home) = (home, home.slot as u32);
+        let header = if EXTENDED { EXTENSION_AT + 8 } else { EXTENSION_AT };
+        let bytes = Block::new(self.bytes(), self.shape.block_at(block), header as u8, width as u8)?;
+        let words = Words::read::<EXTENDED>(bytes.bytes());
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
         let (after, end) = cpu.select_two(own_ends, rank_below(occupied, home));
         let (after, end) = (offset + after, offset.wrapping_add(end));
-        let start = home.max(after);
+        // In 64 bits, like the others that need `home`: in 32 it would take a second register.
+        let start = slot.max(u64::from(after)) as u32;
         // If the numbers make no sense, any slot will do.
-        let slots = slots.from(start);
+        let slots = bytes.fields(start);
         // Less than 0, which is a large number here, if the end of the run is not in this block.
         let mut len = end.wrapping_sub(start);
         if EXTENDED {
@@ -118,14 +145,22 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The header of a block.
     #[inline(always)]
     pub(super) fn words<const EXTENDED: bool>(&self, block: u64) -> Words {
-        let bytes = &self.bytes()[self.shape.block_at(block)..];
-        Words::split::<EXTENDED>(bytes).expect("a block has a header").0
+        Words::read::<EXTENDED>(&self.bytes()[self.shape.block_at(block)..])
     }
 
-    /// Quotient and first slot of a fingerprint that is as long as both together.
+    /// The home slot of a hash, given its first 64 bits.
     #[inline(always)]
-    pub(crate) fn parts(&self, fingerprint: u64) -> (u64, u64) {
-        (fingerprint >> self.shape.slot_bits(), fingerprint & self.lanes.slot_mask)
+    pub(crate) fn home_of<C: Cpu>(&self, cpu: C, hash: u64) -> Home {
+        let slot = cpu.field(hash, self.lanes.home_mask) % BLOCK_SLOTS;
+        Home { block: cpu.field(hash, self.lanes.block_mask), slot }
+    }
+
+    /// The bits behind the quotient, as many as a slot has, of a hash, given its first 64 bits. They must reach
+    /// that far.
+    #[inline(always)]
+    pub(crate) fn window_of<C: Cpu>(&self, cpu: C, hash: u64) -> u64 {
+        debug_assert!(self.shape.quotient_bits() + self.shape.slot_bits() <= 64);
+        cpu.field(hash, self.lanes.window_mask)
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
@@ -148,14 +183,13 @@ impl Glance {
 }
 
 impl Words {
-    /// The header and the slots of the block that starts with `bytes`.
+    /// The header of the block that starts with `bytes`.
     #[inline(always)]
-    fn split<const EXTENDED: bool>(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (header, rest) = bytes.split_first_chunk::<EXTENSION_AT>()?;
-        let (extension, slots) = if EXTENDED { rest.split_first_chunk()? } else { (&[0; 8], rest) };
-        let (occupied, ends) = (packed::load(header, OCCUPIED_AT), packed::load(header, RUNEND_AT));
-        let extension = u64::from_le_bytes(*extension);
-        Some((Self { offset: u32::from(header[OFFSET_AT]), occupied, ends, extension }, slots))
+    fn read<const EXTENDED: bool>(bytes: &[u8]) -> Self {
+        let word = |at| packed::load(bytes, at);
+        let extension = if EXTENDED { word(EXTENSION_AT) } else { 0 };
+        let (occupied, ends) = (word(OCCUPIED_AT), word(RUNEND_AT));
+        Self { offset: u32::from(bytes[OFFSET_AT]), occupied, ends, extension }
     }
 
     /// Heads of last entries.

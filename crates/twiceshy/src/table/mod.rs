@@ -86,7 +86,7 @@ mod tests;
 mod validate;
 
 pub(crate) use edit::{Edit, Kind, Slot};
-pub(crate) use glance::Glance;
+pub(crate) use glance::{Glance, Home};
 pub(crate) use iter::Runs;
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
@@ -194,6 +194,13 @@ impl<B: AsRef<[u8]>> Table<B> {
         &self.shape
     }
 
+    /// Quotient and the bits behind it, as many as a slot has, of the first 64 bits of a hash.
+    #[inline(always)]
+    pub(crate) fn split(&self, hash: u64) -> (u64, u64) {
+        let (quotient_bits, slot_bits) = (self.shape.quotient_bits(), self.shape.slot_bits());
+        (hash >> (64 - quotient_bits), hash << quotient_bits >> (64 - slot_bits))
+    }
+
     /// How many slots are in use.
     pub(crate) fn used(&self) -> u64 {
         self.used
@@ -206,12 +213,14 @@ impl<B: AsRef<[u8]>> Table<B> {
         mem::prefetch(self.bytes(), self.shape.slot_bit(quotient) / 8);
     }
 
-    /// Asks for the cache lines that a lookup of `quotient` will read soon, apart from the first, which it
+    /// Asks for the cache lines that a lookup at a home slot will read soon, apart from the first, which it
     /// asks for itself. A run lies a few slots behind its home, and the next block's header tells the end of a
     /// run that leaves the block: hence a second line.
     #[inline(always)]
-    pub(crate) fn prefetch_run(&self, quotient: u64) {
-        let home_at = self.shape.slot_bit(quotient) / 8;
+    pub(crate) fn prefetch_run<const EXTENDED: bool>(&self, home: Home) {
+        let slots_at = if EXTENDED { EXTENSION_AT + 8 } else { EXTENSION_AT };
+        let in_block = slots_at + home.slot as usize * self.shape.slot_bits() as usize / 8;
+        let home_at = self.shape.block_at(home.block) + in_block;
         mem::prefetch(self.bytes(), home_at);
         mem::prefetch(self.bytes(), home_at + 48);
     }
@@ -281,5 +290,5 @@ impl<B: AsRef<[u8]>> Table<B> {
 /// Block and position in the block of a slot or quotient.
 #[inline(always)]
 const fn split(slot: u64) -> (u64, u32) {
-    (slot / BLOCK_SLOTS, (slot % BLOCK_SLOTS) as u32)
+    (slot / BLOCK_SLOTS, slot as u32 % BLOCK_SLOTS as u32)
 }

@@ -2,9 +2,9 @@
 //!
 //! A slot `s` holds a string, a 1 behind it and zeros ([`codec::stop`](crate::codec::stop)). It is a prefix of
 //! a window `v` iff the two agree above the lowest 1 of `s`, that is, iff `(s ^ v) & !(s ^ (s - 1))` is 0. All
-//! lanes are computed at once. To subtract 1 from a lane without a borrow from the next one, its top bit is set
-//! first; that changes nothing, because the lowest 1 of a slot is at the top bit or below it. (A slot that is 0
-//! holds no string, but may be a digit of a count: it seems to match everything, never too little.)
+//! lanes are computed at once. A lane of 0, which holds no string but may be a digit of a count, borrows from the
+//! lanes above it and makes them wrong, but it seems to match everything itself, and what is below it is right: the
+//! lowest match is a match or a digit, and there is none only if there is none.
 
 use super::Table;
 use super::glance::{Glance, MASKS};
@@ -14,8 +14,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     #[inline(always)]
     fn contradictions(&self, glance: &Glance, window: u64) -> u64 {
         let (slots, ones) = (glance.slots, self.lanes.ones);
-        let topped = slots | self.lanes.highs[MASKS - 1];
-        let through_stop = topped ^ topped.wrapping_sub(ones);
+        let through_stop = slots ^ slots.wrapping_sub(ones);
         (slots ^ window.wrapping_mul(ones)) & !through_stop
     }
 
@@ -29,7 +28,8 @@ impl<B: AsRef<[u8]>> Table<B> {
         found & found.wrapping_neg()
     }
 
-    /// The rank in the run of the only slot that is a prefix of `window`; `None` if there are several or none.
+    /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there
+    /// are several or none.
     #[inline(always)]
     pub(crate) fn only_prefix_at_glance(&self, glance: &Glance, window: u64) -> Option<u32> {
         let highs = self.lanes.highs[MASKS - 1];

@@ -8,7 +8,6 @@ use super::{ContainsHere, ExpandableFilter};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::error::ExpandError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
-use crate::filter::split;
 use crate::key::Key;
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
@@ -62,7 +61,7 @@ impl Probe for Levels<'_> {
     fn ask_for(&self, hash: u64) {
         // The chain is small and stays in the caches.
         let table = &self.0[0].table;
-        table.prefetch(split(table, hash).0);
+        table.prefetch(table.split(hash).0);
     }
 
     #[inline(always)]
@@ -240,6 +239,6 @@ impl ExpandableFilter {
     #[inline(always)]
     fn ask_for(&self, hash: u64) {
         let table = &self.levels[0].table;
-        table.prefetch(split(table, hash).0);
+        table.prefetch(table.split(hash).0);
     }
 }

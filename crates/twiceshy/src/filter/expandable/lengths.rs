@@ -43,6 +43,16 @@ use crate::table::Shape;
 /// | [`Basic`](Self::Basic) | rises with the logarithm of the size | constant, the fewest | 1 | `F` doublings |
 ///
 /// `F` is the number of fingerprint bits that a new key gets in its slot.
+///
+/// Measured with 15 million keys after growth from 2^10 slots, for `F` = 12 or, growing, a rate of 2^-12:
+///
+/// | mode | error rate | bits per key | query, absent | insert |
+/// |---|---|---|---|---|
+/// | `Growing` | 0.014 % (asked for: 0.024 %) | 20.1 | 60 ns | 253 ns |
+/// | `Chained` | 0.17 % | 16.8 | 112 ns | 259 ns |
+/// | `Basic` (3.8 million keys, where it ends) | 0.15 % | 16.8 | 46 ns | 240 ns |
+///
+/// `docs/performance.md` in the repository has more, and the command that measures it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Mode {

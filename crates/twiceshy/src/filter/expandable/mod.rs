@@ -62,7 +62,6 @@ use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::codec::{aged, stop};
 use crate::error::{BuildError, ExpandError};
-use crate::filter::split;
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -334,13 +333,15 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 
     #[inline(always)]
     fn contains_plainly(&self, hash: u64) -> bool {
-        dispatch(ContainsHere { table: &self.levels[0].table, hash })
-            || self.levels.len() > 1 && self.contains_in_chain(hash)
+        match &self.levels[..] {
+            [level] => dispatch(ContainsHere { table: &level.table, hash }),
+            _ => self.contains_in_chain(hash),
+        }
     }
 
     #[inline(never)]
     fn contains_in_chain(&self, hash: u64) -> bool {
-        self.levels[1..].iter().any(|level| dispatch(ContainsHere { table: &level.table, hash }))
+        self.levels.iter().any(|level| dispatch(ContainsHere { table: &level.table, hash }))
     }
 
     #[cold]
@@ -504,8 +505,7 @@ impl<B: AsRef<[u8]>> Kernel for ContainsHere<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let shape = self.table.shape();
-        aged::contains(cpu, self.table, self.hash >> (64 - shape.quotient_bits() - shape.slot_bits()))
+        aged::contains(cpu, self.table, self.hash)
     }
 }
 
@@ -518,7 +518,7 @@ impl Kernel for InsertAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = split(self.table, self.hash);
+        let (quotient, window) = self.table.split(self.hash);
         let slot_bits = self.table.shape().slot_bits();
         let slot = stop::encode(window >> 1, slot_bits - 1, slot_bits);
         counted::insert_at_glance(cpu, self.table, quotient, slot)
@@ -534,7 +534,7 @@ impl Kernel for RemoveAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = split(self.table, self.hash);
+        let (quotient, window) = self.table.split(self.hash);
         aged::remove_at_glance(cpu, self.table, quotient, window)
     }
 }

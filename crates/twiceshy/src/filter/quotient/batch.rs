@@ -4,7 +4,6 @@ use super::{Contains, QuotientFilter};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::error::InsertError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
-use crate::filter::split;
 use crate::key::Key;
 use crate::table::Table;
 
@@ -115,5 +114,5 @@ impl Probe for One<'_> {
 /// Asks for the memory of a hash.
 #[inline(always)]
 fn ask_for<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) {
-    table.prefetch(split(table, hash).0);
+    table.prefetch(table.split(hash).0);
 }

@@ -44,7 +44,7 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
-use crate::filter::{is_clustered, slot_limit, split};
+use crate::filter::{is_clustered, slot_limit};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -409,12 +409,6 @@ impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
     }
 }
 
-/// The fingerprint of a hash: quotient above remainder.
-#[inline(always)]
-fn fingerprint<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) -> u64 {
-    hash >> (64 - table.shape().quotient_bits() - table.shape().slot_bits())
-}
-
 struct Contains<'a, B> {
     table: &'a Table<B>,
     hash: u64,
@@ -424,7 +418,7 @@ impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        counted::contains(cpu, self.table, fingerprint(self.table, self.hash))
+        counted::contains(cpu, self.table, self.hash)
     }
 }
 
@@ -437,7 +431,7 @@ impl<B: AsRef<[u8]>> Kernel for Count<'_, B> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {
-        let (quotient, remainder) = split(self.table, self.hash);
+        let (quotient, remainder) = self.table.split(self.hash);
         let run = self.table.run(cpu, quotient);
         counted::find(self.table, run, remainder).map_or(0, |entry| entry.count)
     }
@@ -452,7 +446,7 @@ impl Kernel for InsertAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = split(self.table, self.hash);
+        let (quotient, remainder) = self.table.split(self.hash);
         counted::insert_at_glance(cpu, self.table, quotient, remainder)
     }
 }
@@ -466,7 +460,7 @@ impl Kernel for RemoveAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = split(self.table, self.hash);
+        let (quotient, remainder) = self.table.split(self.hash);
         counted::remove_at_glance(cpu, self.table, quotient, remainder)
     }
 }
@@ -490,7 +484,7 @@ impl Kernel for ChangeCount<'_> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { table, hash, change, limit } = self;
-        let (quotient, remainder) = split(table, hash);
+        let (quotient, remainder) = table.split(hash);
         counted::change(cpu, table, quotient, remainder, change, limit)
     }
 }
