@@ -1,0 +1,7 @@
+//! Tests of stores through their public face.
+#![allow(missing_docs, reason = "these are tests")]
+
+mod common;
+mod conformance;
+mod model;
+mod power_cut;
