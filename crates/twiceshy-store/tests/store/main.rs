@@ -3,5 +3,6 @@
 
 mod common;
 mod conformance;
+mod crash;
 mod model;
 mod power_cut;
