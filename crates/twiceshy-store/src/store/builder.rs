@@ -113,7 +113,7 @@ impl StoreBuilder {
         Self {
             engine: None,
             error_rate: 0.001,
-            capacity: 0,
+            capacity: 1_000,
             max_bytes: None,
             hasher: None,
             durability: Durability::default(),
@@ -234,7 +234,7 @@ impl StoreBuilder {
             None => Hasher::random().map_err(|error| StoreError::Random(error.to_string()))?,
         };
         let builder = AdaptiveFilter::builder().hasher(hasher).error_rate(self.error_rate);
-        Ok(builder.capacity(self.capacity.max(1_000)).growth(self.growth()).build()?)
+        Ok(builder.capacity(self.capacity).growth(self.growth()).build()?)
     }
 
     pub(super) fn may_create(&self) -> bool {

@@ -75,7 +75,12 @@ impl Shared {
 
     fn adapt(&self, writer: &mut Writer, key: &[u8]) -> Result<Lesson, StoreError> {
         let query = self.filter()?.query(key);
-        let Query::Maybe(ticket) = query else { return Ok(Lesson::Nothing) };
+        let Query::Maybe(ticket) = query else {
+            // The filter has grown since, and longer fingerprints came with that. A filter that is built from the rows
+            // may be smaller.
+            writer.learned.extend(self.filter()?.separate_record(key));
+            return Ok(Lesson::Nothing);
+        };
         // Nobody changes keys or filter meanwhile: that takes the writer lock.
         let keys = self.rows.keys_under(ticket.prefix())?;
         let mut filter = self.filter_mut()?;

@@ -4,5 +4,8 @@
 mod common;
 mod conformance;
 mod crash;
+mod keys;
 mod model;
 mod power_cut;
+mod recovery;
+mod threads;
