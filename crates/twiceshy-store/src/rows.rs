@@ -2,12 +2,16 @@
 //!
 //! # The idea
 //!
-//! A row's key is `H(x) ‖ 0 ‖ x`: the first 64 bits of the key's hash, highest byte first, and the key. So all keys
-//! under a fingerprint lie side by side, and the filter's question "which keys are these?" is a short scan. The
-//! filter's fingerprints are written nowhere: however they change, the rows stay as they are.
+//! A row's key is the head of the key's hash, and the key. So the keys under a fingerprint lie side by side, and the
+//! filter's question "which keys are these?" is a short scan. The filter's fingerprints are written nowhere: however
+//! they change, the rows stay as they are.
 //!
-//! A key that is too long for the engine lies under `H(x) ‖ 1 ‖ D(x)`, where `D(x)` are 256 further bits of its keyed
-//! hash; the key itself is in front of the value.
+//! The head is short, five bytes, because it makes every row longer: the first 39 bits of the hash, highest first, and
+//! a bit that says whether the key follows. Among the few rows with the same head the order is that of the keys; who
+//! needs the order of whole hashes gets it from [`Rows::rows_in`], which sorts these few.
+//!
+//! A key that is too long for the engine lies under a head with that bit set and 256 further bits of its keyed hash; the
+//! key itself is in front of the value.
 //!
 //! # Source
 //!
@@ -22,14 +26,13 @@ use twiceshy::{Hasher, Prefix, ReverseMap};
 use crate::engine::{Batch, Durability, Engine, Space};
 use crate::error::StoreError;
 
-const HASH_BYTES: usize = 8;
-const HEAD_BYTES: usize = HASH_BYTES + 1;
+/// The bytes of a head.
+pub(crate) const HEAD_BYTES: usize = 5;
+/// The bits of a hash that are in no head.
+const REST_BITS: u32 = 64 - (HEAD_BYTES as u32 * 8 - 1);
 const DIGEST_BYTES: usize = 32;
 /// The length of a long key, in front of it.
 const LEN_BYTES: usize = 8;
-
-const WHOLE: u8 = 0;
-const DIGEST: u8 = 1;
 
 /// The rows of a store.
 #[derive(Clone)]
@@ -51,13 +54,12 @@ impl Rows {
         HEAD_BYTES + key.len() > self.engine.max_key_len()
     }
 
-    /// The key of the row of a key.
-    fn row_key(&self, key: &[u8]) -> Vec<u8> {
+    /// The key of the row of a key with this hash.
+    fn row_key(&self, hash: u64, key: &[u8]) -> Vec<u8> {
         let is_long = self.is_long(key);
         let len = if is_long { DIGEST_BYTES } else { key.len() };
         let mut row = Vec::with_capacity(HEAD_BYTES + len);
-        row.extend(self.hash(key).to_be_bytes());
-        row.push(if is_long { DIGEST } else { WHOLE });
+        row.extend(head(hash, is_long));
         if is_long {
             row.extend((1..=4).flat_map(|index| self.hasher.word_bytes(key, index).to_be_bytes()));
         } else {
@@ -84,18 +86,18 @@ impl Rows {
     }
 
     /// Adds the row to a batch; it was [checked](Self::check).
-    pub(crate) fn put(&self, batch: &mut Batch, key: &[u8], value: &[u8]) {
+    pub(crate) fn put(&self, batch: &mut Batch, hash: u64, key: &[u8], value: &[u8]) {
         let value = if self.is_long(key) {
             [&(key.len() as u64).to_le_bytes(), key, value].concat()
         } else {
             value.to_vec()
         };
-        batch.put(Space::Rows, self.row_key(key), value);
+        batch.put(Space::Rows, self.row_key(hash, key), value);
     }
 
     /// Adds the removal of a row to a batch.
     pub(crate) fn delete(&self, batch: &mut Batch, key: &[u8]) {
-        batch.delete(Space::Rows, self.row_key(key));
+        batch.delete(Space::Rows, self.row_key(self.hash(key), key));
     }
 
     /// The value of a key.
@@ -103,7 +105,7 @@ impl Rows {
         if self.is_long(key) && HEAD_BYTES + DIGEST_BYTES > self.engine.max_key_len() {
             return Ok(None);
         }
-        let row = self.row_key(key);
+        let row = self.row_key(self.hash(key), key);
         let Some(mut value) = self.engine.get(Space::Rows, &row)? else { return Ok(None) };
         if !self.is_long(key) {
             return Ok(Some(value));
@@ -121,33 +123,53 @@ impl Rows {
         Ok(self.get(key)?.is_some())
     }
 
-    /// Calls `visit` for every row whose hash is in the range, in the order of the hashes.
+    /// Calls `visit` for every key whose hash is in the range, in the order of the hashes. It gets no values.
     pub(crate) fn rows_in(
         &self,
         hashes: RangeInclusive<u64>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let from = hashes.start().to_be_bytes();
-        let until = hashes.end().checked_add(1).map(u64::to_be_bytes);
-        self.rows_from(&from, until.as_ref().map(<[u8; HASH_BYTES]>::as_slice), &mut |_, row| visit(row))
+        let from = head(*hashes.start(), false);
+        let until = (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
+        // The keys whose hashes have the same head, nearly always one.
+        let mut group = Group::default();
+        let mut flow = ControlFlow::Continue(());
+        self.rows_from(&from, until.as_ref().map(<[u8; HEAD_BYTES]>::as_slice), &mut |row_key, key, _| {
+            let same = group.head == hash_bits(row_key);
+            if !same {
+                flow = group.visit(&hashes, visit);
+                group.head = hash_bits(row_key);
+            }
+            group.keys.push((self.hash(key), key.to_vec()));
+            flow
+        })?;
+        if flow.is_continue() {
+            let _ = group.visit(&hashes, visit);
+        }
+        Ok(())
     }
 
-    /// The same for the rows from one row's key to another's; `visit` also gets the row's key.
+    /// Calls `visit` with the row's key, the key and the value of all rows from one row's key to another's.
     pub(crate) fn rows_from(
         &self,
         from: &[u8],
         until: Option<&[u8]>,
-        visit: &mut dyn FnMut(&[u8], Row<'_>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let mut failed = None;
         self.engine.scan(Space::Rows, from, until, &mut |row_key, value| match decode(row_key, value) {
-            Ok(row) => visit(row_key, row),
+            Ok((key, value)) => visit(row_key, key, value),
             Err(error) => {
                 failed = Some(error);
                 ControlFlow::Break(())
             }
         })?;
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Whether a row lies where its key belongs.
+    pub(crate) fn is_in_place(&self, row_key: &[u8], key: &[u8]) -> bool {
+        self.row_key(self.hash(key), key) == row_key
     }
 
     /// All keys whose hashes begin with a prefix.
@@ -163,18 +185,52 @@ impl Rows {
     }
 }
 
-/// A row of an engine as a key, its hash and its value.
-fn decode<'a>(row_key: &'a [u8], value: &'a [u8]) -> Result<Row<'a>, StoreError> {
-    let parts =
-        row_key.split_first_chunk::<HASH_BYTES>().and_then(|(hash, rest)| Some((hash, rest.split_first()?)));
-    let (hash, (&kind, rest)) =
-        parts.ok_or_else(|| StoreError::damaged(format!("a row has a key of {} bytes", row_key.len())))?;
-    let (key, value) = match kind {
-        WHOLE => (rest, value),
-        DIGEST => split_long(value)?,
-        other => return Err(StoreError::damaged(format!("a row has the unknown kind {other}"))),
-    };
-    Ok(Row { hash: u64::from_be_bytes(*hash), key, value })
+/// The first bytes of a row's key.
+fn head(hash: u64, is_long: bool) -> [u8; HEAD_BYTES] {
+    let head = (hash >> REST_BITS << 1 | u64::from(is_long)) << (64 - 8 * HEAD_BYTES);
+    let mut bytes = [0; HEAD_BYTES];
+    bytes.copy_from_slice(&head.to_be_bytes()[..HEAD_BYTES]);
+    bytes
+}
+
+/// The bits of a hash that are in a row's key.
+fn hash_bits(row_key: &[u8]) -> Option<[u8; HEAD_BYTES]> {
+    let mut head = *row_key.first_chunk()?;
+    head[HEAD_BYTES - 1] &= !1;
+    Some(head)
+}
+
+/// Keys whose hashes have the same head.
+#[derive(Default)]
+struct Group {
+    head: Option<[u8; HEAD_BYTES]>,
+    keys: Vec<(u64, Vec<u8>)>,
+}
+
+impl Group {
+    /// Calls `visit` for those whose hashes are in a range, in their order, and forgets all.
+    fn visit(
+        &mut self,
+        hashes: &RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.keys.sort_unstable();
+        for (hash, key) in self.keys.drain(..) {
+            if hashes.contains(&hash) {
+                visit(Row { hash, key: &key, value: &[] })?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The key and the value of a row of an engine.
+fn decode<'a>(row_key: &'a [u8], value: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), StoreError> {
+    match row_key.split_first_chunk::<HEAD_BYTES>() {
+        Some((head, key)) if head[HEAD_BYTES - 1] & 1 == 0 => Ok((key, value)),
+        Some(_) => split_long(value),
+        None => Err(StoreError::damaged(format!("a row has a key of {} bytes", row_key.len()))),
+    }
 }
 
 /// A long key and its value.
@@ -193,7 +249,7 @@ impl ReverseMap for Rows {
         self.check(key, value)?;
         let is_new = !self.has(key)?;
         let mut batch = Batch::new();
-        self.put(&mut batch, key, value);
+        self.put(&mut batch, self.hash(key), key, value);
         self.engine.write(batch, Durability::Process)?;
         Ok(is_new)
     }
@@ -211,7 +267,7 @@ impl ReverseMap for Rows {
         hashes: RangeInclusive<u64>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.rows_in(hashes, &mut |row| visit(Row { value: &[], ..row }))
+        self.rows_in(hashes, visit)
     }
 
     fn contains(&self, _: u64, key: &[u8]) -> Result<bool, StoreError> {

@@ -241,7 +241,7 @@ impl KeyValue for TwinStore {
                 self.filter.write().map_err(|_| StoreError::Broken)?.insert(key)?;
                 new += 1;
             }
-            self.rows.put(&mut batch, key, value);
+            self.rows.put(&mut batch, self.rows.hash(key), key, value);
         }
         self.engine.write(batch, self.durability)?;
         Ok(new)

@@ -54,7 +54,7 @@ impl AdaptiveStore {
         Ok(self.shared.filter()?.contains(key))
     }
 
-    /// All keys and values, in the order of the keys' hashes.
+    /// All keys and values, in about the order of the keys' hashes.
     ///
     /// It reads a page at a time: keys that come or go meanwhile may be met or not, all others are met once.
     pub fn iter(&self) -> Iter<'_> {
@@ -64,7 +64,7 @@ impl AdaptiveStore {
     /// How many keys there are. Counts them all; [`approximate_len`](Self::approximate_len) does not.
     pub fn len(&self) -> Result<u64, StoreError> {
         let mut keys = 0;
-        self.shared.rows.rows_in(0..=u64::MAX, &mut |_| {
+        self.shared.rows.rows_from(&[], None, &mut |_, _, _| {
             keys += 1;
             ControlFlow::Continue(())
         })?;
@@ -74,7 +74,7 @@ impl AdaptiveStore {
     /// Whether there are no keys.
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         let mut is_empty = true;
-        self.shared.rows.rows_in(0..=u64::MAX, &mut |_| {
+        self.shared.rows.rows_from(&[], None, &mut |_, _, _| {
             is_empty = false;
             ControlFlow::Break(())
         })?;
@@ -112,9 +112,9 @@ impl Iter<'_> {
     fn read_page(&mut self, from: &[u8]) -> Result<(), StoreError> {
         let (mut bytes, mut next) = (0, None);
         let page = &mut self.page;
-        self.store.shared.rows.rows_from(from, None, &mut |row_key, row| {
-            page.push_back((row.key.to_vec(), row.value.to_vec()));
-            bytes += row.key.len() + row.value.len();
+        self.store.shared.rows.rows_from(from, None, &mut |row_key, key, value| {
+            page.push_back((key.to_vec(), value.to_vec()));
+            bytes += key.len() + value.len();
             if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {
                 return ControlFlow::Continue(());
             }

@@ -63,12 +63,14 @@ impl Shared {
 
     fn insert_as_writer(&self, writer: &mut Writer, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
         let is_new = self.enter_filter(writer, rows)?;
-        let mut batch = Batch::new();
-        for (key, value) in rows {
-            self.rows.put(&mut batch, key, value);
+        let (mut batch, mut records) = (Batch::new(), Vec::new());
+        for ((key, value), is_new) in rows.iter().zip(is_new) {
+            let hash = self.rows.hash(key);
+            self.rows.put(&mut batch, hash, key, value);
+            if is_new {
+                records.push(Record::Inserted(hash));
+            }
         }
-        let new = rows.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
-        let records: Vec<_> = new.map(|((key, _), _)| Record::Inserted(self.rows.hash(key))).collect();
         let added = records.len() as u64;
         self.commit(writer, batch, records, |keys| keys + added)?;
         Ok(added)

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::{AdaptiveStore, MemoryFiles, StoreError};
 
 /// What the store puts in front of a key.
-const HEAD: usize = 9;
+const HEAD: usize = 5;
 
 fn engines(folder: &std::path::Path) -> [Arc<dyn Engine>; 4] {
     [
@@ -69,7 +70,7 @@ fn values_from_0_bytes_to_10_mb() {
 fn keys_that_fit_in_no_way_are_refused() {
     // No room for a digest.
     let store = AdaptiveStore::builder()
-        .open_with(MemoryEngine::with_max_key_len(30), MemoryFiles::new())
+        .open_with(MemoryEngine::with_max_key_len(26), MemoryFiles::new())
         .unwrap();
     store.insert(&[1; 21][..], "the longest").unwrap();
     let error = store.insert(&[1; 22][..], "too long").unwrap_err();
@@ -93,4 +94,26 @@ fn numbers_and_text_are_keys() {
     assert_eq!(store.get("7").unwrap(), Some(b"text".to_vec()));
     assert_eq!(store.get(&b"7"[..]).unwrap(), Some(b"text".to_vec()));
     assert_eq!(store.get_batch(&[7u64, 8]).unwrap(), [Some(b"number".to_vec()), None]);
+}
+
+/// Keys whose hashes begin alike lie side by side in the order of the keys, and the filter wants that of the hashes.
+#[test]
+fn keys_with_the_same_head_are_sorted_by_their_hashes() {
+    let hasher = Hasher::keyed(HashKey::from_bytes([1; 16]));
+    let mut hashes: Vec<(u64, u64)> = (0..4_000_000u64).map(|key| (hasher.hash(&key), key)).collect();
+    hashes.sort_unstable();
+    let twins: Vec<_> = hashes.windows(2).filter(|pair| pair[0].0 >> 25 == pair[1].0 >> 25).collect();
+    // In the other order as keys, as bytes.
+    let is_swapped = |pair: &&&[(u64, u64)]| pair[0].1.to_le_bytes() > pair[1].1.to_le_bytes();
+    let swapped: Vec<_> = twins.iter().filter(is_swapped).collect();
+    assert!(!swapped.is_empty(), "{} pairs", twins.len());
+    let store = AdaptiveStore::builder().hasher(hasher).in_memory().unwrap();
+    for (_, key) in twins.iter().copied().flatten() {
+        store.insert(key, "v").unwrap();
+    }
+    // This reads all rows in the order of their hashes, and fails if they are not.
+    assert_eq!(store.rebuild().unwrap(), store.len().unwrap());
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.keys, verified.leftovers), (store.len().unwrap(), 0));
+    assert!(twins.iter().copied().flatten().all(|(_, key)| store.contains_key(key).unwrap()));
 }
