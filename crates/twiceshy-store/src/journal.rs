@@ -6,7 +6,11 @@
 //! | byte | size | |
 //! |---|---|---|
 //! | 0 | 8 | keys in the store after this batch, little-endian |
-//! | 8 | | records, one behind the other ([`Record`]) |
+//! | 8 | 4 | how many keys came, little-endian |
+//! | 12 | 5 each | the heads of their rows |
+//! | | | records of what else happened, one behind the other ([`Record`]) |
+//!
+//! Heads instead of hashes, because every byte here is written once more for every key.
 //!
 //! A row in the space [`Meta`](Space::Meta) says up to which number the journal was cleared. The records are logical:
 //! they can be replayed on any older filter, and more than once.
@@ -17,6 +21,7 @@ use twiceshy::Record;
 
 use crate::engine::{Batch, Engine, Space};
 use crate::error::StoreError;
+use crate::rows::{HEAD_BYTES, Head};
 
 /// The row that says what was cleared.
 const CLEARED: &[u8] = b"cleared";
@@ -33,10 +38,40 @@ pub(crate) struct Mark {
     pub(crate) keys: u64,
 }
 
+/// What happened in a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    /// The heads of the keys that came.
+    pub(crate) inserted: Vec<Head>,
+    /// Keys that went, and mistakes that were fixed.
+    pub(crate) others: Vec<Record>,
+}
+
+impl Entry {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        (self.inserted.len() + self.others.len()) as u64
+    }
+}
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A key with this head came.
+    Inserted(Head),
+    /// Anything else.
+    Other(Record),
+}
+
 /// Adds the row of a batch to it.
-pub(crate) fn put(batch: &mut Batch, mark: Mark, records: &[Record]) {
+pub(crate) fn put(batch: &mut Batch, mark: Mark, entry: &Entry) {
     let mut value = mark.keys.to_le_bytes().to_vec();
-    for record in records {
+    value.extend((entry.inserted.len() as u32).to_le_bytes());
+    value.extend(entry.inserted.as_flattened());
+    for record in &entry.others {
         record.write_to(&mut value);
     }
     batch.put(Space::Journal, mark.number.to_be_bytes().to_vec(), value);
@@ -53,10 +88,10 @@ pub(crate) struct Extent {
     pub(crate) records: u64,
 }
 
-/// Reads the whole journal and calls `visit` with every record and the number of its row.
+/// Reads the whole journal and calls `visit` with everything that happened and the number of its row.
 pub(crate) fn read(
     engine: &dyn Engine,
-    visit: &mut dyn FnMut(u64, Record) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
 ) -> Result<Extent, StoreError> {
     let cleared = match engine.get(Space::Meta, CLEARED)? {
         None => Mark::default(),
@@ -85,18 +120,25 @@ fn read_row(
     key: &[u8],
     value: &[u8],
     extent: &mut Extent,
-    visit: &mut dyn FnMut(u64, Record) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let damaged = || StoreError::damaged("a row of the journal cannot be read");
     let number = u64::from_be_bytes(key.try_into().map_err(|_| damaged())?);
-    let (keys, mut records) = value.split_first_chunk().ok_or_else(damaged)?;
+    let (keys, value) = value.split_first_chunk().ok_or_else(damaged)?;
+    let (count, value) = value.split_first_chunk().ok_or_else(damaged)?;
+    let bytes = usize::try_from(u32::from_le_bytes(*count)).ok().and_then(|count| count.checked_mul(HEAD_BYTES));
+    let (heads, mut records) = bytes.and_then(|bytes| value.split_at_checked(bytes)).ok_or_else(damaged)?;
     if number <= extent.cleared.number {
         return Ok(());
     }
     extent.last = Mark { number, keys: u64::from_le_bytes(*keys) };
+    for head in heads.as_chunks().0 {
+        extent.records += 1;
+        visit(number, Event::Inserted(*head))?;
+    }
     while !records.is_empty() {
         extent.records += 1;
-        visit(number, Record::read_from(&mut records).map_err(|_| damaged())?)?;
+        visit(number, Event::Other(Record::read_from(&mut records).map_err(|_| damaged())?))?;
     }
     Ok(())
 }

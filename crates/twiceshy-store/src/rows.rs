@@ -26,6 +26,9 @@ use twiceshy::{Hasher, Prefix, ReverseMap};
 use crate::engine::{Batch, Durability, Engine, Space};
 use crate::error::StoreError;
 
+/// The first bytes of a row's key.
+pub(crate) type Head = [u8; HEAD_BYTES];
+
 /// The bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 5;
 /// The bits of a hash that are in no head.
@@ -167,6 +170,19 @@ impl Rows {
         failed.map_or(Ok(()), Err)
     }
 
+    /// The hashes of all keys with a head, whether their rows have them or a digest.
+    pub(crate) fn hashes_with(&self, head: Head) -> Result<Vec<u64>, StoreError> {
+        let mut bytes = [0; 8];
+        bytes[..HEAD_BYTES].copy_from_slice(&head);
+        let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1 << REST_BITS;
+        let mut hashes = Vec::new();
+        self.rows_in(first..=first | ((1 << REST_BITS) - 1), &mut |row| {
+            hashes.push(row.hash);
+            ControlFlow::Continue(())
+        })?;
+        Ok(hashes)
+    }
+
     /// Whether a row lies where its key belongs.
     pub(crate) fn is_in_place(&self, row_key: &[u8], key: &[u8]) -> bool {
         self.row_key(self.hash(key), key) == row_key
@@ -185,8 +201,8 @@ impl Rows {
     }
 }
 
-/// The first bytes of a row's key.
-fn head(hash: u64, is_long: bool) -> [u8; HEAD_BYTES] {
+/// The head of the row of a key with this hash.
+pub(crate) fn head(hash: u64, is_long: bool) -> Head {
     let head = (hash >> REST_BITS << 1 | u64::from(is_long)) << (64 - 8 * HEAD_BYTES);
     let mut bytes = [0; HEAD_BYTES];
     bytes.copy_from_slice(&head.to_be_bytes()[..HEAD_BYTES]);
@@ -194,7 +210,7 @@ fn head(hash: u64, is_long: bool) -> [u8; HEAD_BYTES] {
 }
 
 /// The bits of a hash that are in a row's key.
-fn hash_bits(row_key: &[u8]) -> Option<[u8; HEAD_BYTES]> {
+fn hash_bits(row_key: &[u8]) -> Option<Head> {
     let mut head = *row_key.first_chunk()?;
     head[HEAD_BYTES - 1] &= !1;
     Some(head)
@@ -203,7 +219,7 @@ fn hash_bits(row_key: &[u8]) -> Option<[u8; HEAD_BYTES]> {
 /// Keys whose hashes have the same head.
 #[derive(Default)]
 struct Group {
-    head: Option<[u8; HEAD_BYTES]>,
+    head: Option<Head>,
     keys: Vec<(u64, Vec<u8>)>,
 }
 

@@ -5,11 +5,12 @@
 //! a thread that puts one in and finds the lock taken does so before its holder looks.
 
 use twiceshy::error::AdaptError;
-use twiceshy::{Adapted, Query, Record};
+use twiceshy::{Adapted, Query};
 
 use super::stats::Count;
 use super::{Shared, Writer};
 use crate::error::StoreError;
+use crate::journal::Entry;
 use crate::sync::{Arc, Ordering, TryLockError, thread};
 
 /// The queue takes no more lessons than this.
@@ -187,8 +188,9 @@ enum Lesson {
 }
 
 impl Writer {
-    /// Records for the journal, and the lessons that are in none yet.
-    pub(super) fn with_learned(&self, records: impl IntoIterator<Item = Record>) -> Vec<Record> {
-        records.into_iter().chain(self.learned.iter().cloned()).collect()
+    /// What happened, and the lessons that are in no journal yet.
+    pub(super) fn with_learned(&self, mut entry: Entry) -> Entry {
+        entry.others.extend(self.learned.iter().cloned());
+        entry
     }
 }

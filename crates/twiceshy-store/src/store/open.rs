@@ -22,7 +22,7 @@ use super::{AdaptiveStore, Shared, Writer};
 use crate::engine::{Batch, Durability, Engine, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
-use crate::journal::{self, Extent, Mark};
+use crate::journal::{self, Event, Extent, Mark};
 use crate::rows::Rows;
 use crate::snapshot::{self, StoreId, Unusable};
 use crate::sync::{Arc, Mutex, RwLock};
@@ -256,13 +256,20 @@ fn replay(
     let mut records = 0;
     // Mistakes last: they hold for all keys that are there now.
     for mistakes in [false, true] {
-        journal::read(engine, &mut |number, record| {
-            let is_mistake = matches!(record, Record::Separate(_));
-            if number > snapshot.number && is_mistake == mistakes {
-                records += 1;
-                set.replay(&record).map_err(set_error)?;
+        journal::read(engine, &mut |number, event| {
+            let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
+            if number <= snapshot.number || is_mistake != mistakes {
+                return Ok(());
             }
-            Ok(())
+            records += 1;
+            match event {
+                Event::Inserted(head) => {
+                    let hashes = rows.hashes_with(head)?;
+                    hashes.into_iter().try_for_each(|hash| set.replay(&Record::Inserted(hash)))
+                }
+                Event::Other(record) => set.replay(&record),
+            }
+            .map_err(set_error)
         })?;
     }
     let (filter, _) = set.into_parts();
@@ -280,8 +287,8 @@ fn rebuild(
     why: String,
 ) -> Result<Opened, StoreError> {
     let mut mistakes = Vec::new();
-    journal::read(engine, &mut |_, record| {
-        if let Record::Separate(_) = record {
+    journal::read(engine, &mut |_, event| {
+        if let Event::Other(record @ Record::Separate(_)) = event {
             mistakes.push(record);
         }
         Ok(())

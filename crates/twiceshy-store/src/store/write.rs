@@ -8,11 +8,22 @@ use twiceshy::{Insertion, Key, Query, Record, Ticket};
 use super::{AdaptiveStore, Shared, Writer};
 use crate::engine::Batch;
 use crate::error::StoreError;
-use crate::journal;
+use crate::journal::{self, Entry, Mark};
+use crate::rows::head;
 use crate::sync::{Arc, MutexGuard, Ordering};
 
 /// How many keys enter the filter before readers get their turn.
 const AT_ONCE: usize = 64;
+
+/// For how many keys ahead memory is asked for.
+const AHEAD: usize = 16;
+
+/// A row that is to be written.
+struct NewRow<'a> {
+    hash: u64,
+    key: &'a [u8],
+    value: &'a [u8],
+}
 
 impl AdaptiveStore {
     /// Stores a value under a key, in place of an older one. `true` if the key is new.
@@ -62,37 +73,37 @@ impl Shared {
     }
 
     fn insert_as_writer(&self, writer: &mut Writer, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
-        let is_new = self.enter_filter(writer, rows)?;
-        let (mut batch, mut records) = (Batch::new(), Vec::new());
-        for ((key, value), is_new) in rows.iter().zip(is_new) {
-            let hash = self.rows.hash(key);
+        let rows: Vec<NewRow<'_>> =
+            rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
+        let is_new = self.enter_filter(writer, &rows)?;
+        let (mut batch, mut entry) = (Batch::new(), Entry::default());
+        for (NewRow { hash, key, value }, is_new) in rows.into_iter().zip(is_new) {
             self.rows.put(&mut batch, hash, key, value);
             if is_new {
-                records.push(Record::Inserted(hash));
+                entry.inserted.push(head(hash, false));
             }
         }
-        let added = records.len() as u64;
-        self.commit(writer, batch, records, |keys| keys + added)?;
+        let added = entry.len();
+        self.commit(writer, batch, entry, |keys| keys + added)?;
         Ok(added)
     }
 
     /// Has the filter cover all keys, and tells which are new.
-    fn enter_filter(&self, writer: &mut Writer, rows: &[(&[u8], &[u8])]) -> Result<Vec<bool>, StoreError> {
-        let keys: Vec<&[u8]> = rows.iter().map(|(key, _)| *key).collect();
-        let mut is_new = vec![true; keys.len()];
+    fn enter_filter(&self, writer: &mut Writer, rows: &[NewRow<'_>]) -> Result<Vec<bool>, StoreError> {
+        let mut is_new = vec![true; rows.len()];
         let mut done = 0;
         // The first keys of the batch: one that is covered and not in the engine may be one of them.
         let (mut earlier, mut collected) = (HashSet::<&[u8]>::new(), 0);
-        while done < keys.len() {
-            let (entered, covered) = self.enter_some(&keys[done..])?;
+        while done < rows.len() {
+            let (entered, covered) = self.enter_some(&rows[done..])?;
             for (index, ticket) in covered {
                 let index = done + index;
-                let key = keys[index];
+                let key = rows[index].key;
                 if self.rows.has(key)? {
                     is_new[index] = false;
                     continue;
                 }
-                earlier.extend(&keys[collected..index]);
+                earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
                 is_new[index] = !earlier.contains(key);
                 if is_new[index] {
@@ -102,18 +113,23 @@ impl Shared {
             }
             done += entered;
             if entered == 0 {
-                self.grow(writer, &keys[..done])?;
+                let pending: Vec<_> = rows[..done].iter().map(|row| row.key).collect();
+                self.grow(writer, &pending)?;
             }
         }
         Ok(is_new)
     }
 
     /// Has the filter cover some keys; tells how many, and which of them were covered before. None if it must grow.
-    fn enter_some(&self, keys: &[&[u8]]) -> Result<(usize, Vec<(usize, Ticket)>), StoreError> {
+    fn enter_some(&self, rows: &[NewRow<'_>]) -> Result<(usize, Vec<(usize, Ticket)>), StoreError> {
         let mut filter = self.filter_mut()?;
         let mut covered = Vec::new();
-        for (index, key) in keys.iter().take(AT_ONCE).enumerate() {
-            match filter.insert(*key) {
+        rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
+        for (index, row) in rows.iter().take(AT_ONCE).enumerate() {
+            if let Some(ahead) = rows.get(index + AHEAD) {
+                filter.prefetch(ahead.hash);
+            }
+            match filter.insert_hashed(row.key, row.hash) {
                 Ok(Insertion::Stored) => (),
                 Ok(Insertion::Covered(ticket)) => covered.push((index, ticket)),
                 Err(InsertError::NeedsGrow { .. }) => return Ok((index, covered)),
@@ -123,7 +139,7 @@ impl Shared {
                 Err(error) => return Err(StoreError::damaged(error.to_string())),
             }
         }
-        Ok((keys.len().min(AT_ONCE), covered))
+        Ok((rows.len().min(AT_ONCE), covered))
     }
 
     fn remove(self: &Arc<Self>, key: &[u8]) -> Result<bool, StoreError> {
@@ -146,9 +162,8 @@ impl Shared {
         }
         let mut batch = Batch::new();
         self.rows.delete(&mut batch, key);
-        self.commit(writer, batch, vec![Record::Removed(self.rows.hash(key))], |keys| {
-            keys.saturating_sub(1)
-        })?;
+        let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
+        self.commit(writer, batch, entry, |keys| keys.saturating_sub(1))?;
         // Nobody changed the filter in between: that takes the writer lock.
         self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
         Ok(true)
@@ -159,19 +174,19 @@ impl Shared {
         &self,
         writer: &mut Writer,
         mut batch: Batch,
-        records: Vec<Record>,
+        entry: Entry,
         keys_after: impl FnOnce(u64) -> u64,
     ) -> Result<(), StoreError> {
         let keys = keys_after(writer.mark.keys);
-        let records = writer.with_learned(records);
-        if !records.is_empty() {
+        let entry = writer.with_learned(entry);
+        if !entry.is_empty() {
             // If this fails, nobody knows whether the row is there: its number is not used again.
             writer.mark.number += 1;
-            journal::put(&mut batch, journal::Mark { keys, ..writer.mark }, &records);
+            journal::put(&mut batch, Mark { keys, ..writer.mark }, &entry);
         }
         self.engine.write(batch, self.durability)?;
         writer.mark.keys = keys;
-        writer.records += records.len() as u64;
+        writer.records += entry.len();
         writer.learned.clear();
         self.keys.store(keys, Ordering::Relaxed);
         Ok(())
@@ -191,12 +206,12 @@ impl Shared {
         if writer.learned.is_empty() {
             return Ok(());
         }
-        let records = writer.with_learned([]);
+        let entry = writer.with_learned(Entry::default());
         writer.mark.number += 1;
         let mut batch = Batch::new();
-        journal::put(&mut batch, writer.mark, &records);
+        journal::put(&mut batch, writer.mark, &entry);
         self.engine.write(batch, crate::engine::Durability::Relaxed)?;
-        writer.records += records.len() as u64;
+        writer.records += entry.len();
         writer.learned.clear();
         Ok(())
     }

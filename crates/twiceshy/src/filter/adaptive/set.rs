@@ -197,7 +197,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
-        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.ask_for(filter.hasher.hash(key));
+        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.hasher.hash(key));
         keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
         let mut new = 0;
         for (i, key) in keys.iter().enumerate() {
