@@ -14,9 +14,7 @@ mod common;
 use std::time::Instant;
 
 use common::{KEY_BYTES, VALUE_BYTES, key, mix, open, options, speed, value};
-use twiceshy_store::{
-    AdaptiveStore, Durability, EngineKind, KeyValue, MemoryFiles, TwinFilter, TwinStore,
-};
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind, KeyValue, MemoryFiles, TwinFilter, TwinStore};
 
 const ABOUT: &str = "Replays false positives against stores with and without an adaptive filter.";
 const SHARES: [f64; 4] = [0.0, 0.01, 0.03, 0.10];
@@ -60,7 +58,8 @@ fn attack(kind: EngineKind, which: Option<TwinFilter>, cache_bytes: u64, options
                 .expect("a new store"),
         ),
         Some(which) => Box::new(
-            TwinStore::open(which, engine, Durability::Relaxed, options.keys, options.error_rate).expect("a new store"),
+            TwinStore::open(which, engine, Durability::Relaxed, options.keys, options.error_rate)
+                .expect("a new store"),
         ),
     };
     for numbers in (0..options.keys).collect::<Vec<_>>().chunks(options.batch) {

@@ -71,13 +71,19 @@ fn compare(kind: EngineKind, options: &common::Options) {
     let merged = AdaptiveStore::builder()
         .error_rate(options.error_rate)
         .durability(LEVEL)
-        .open_with(open(kind, &path("merged rows"), CACHE_BYTES), Folder::create(path("merged")).expect("a folder"))
+        .open_with(
+            open(kind, &path("merged rows"), CACHE_BYTES),
+            Folder::create(path("merged")).expect("a folder"),
+        )
         .expect("a new store");
     let beside = open(kind, &path("split rows"), CACHE_BYTES);
     let keys = AdaptiveStore::builder()
         .error_rate(options.error_rate)
         .durability(LEVEL)
-        .open_with(open(kind, &path("split keys"), CACHE_BYTES), Folder::create(path("split")).expect("a folder"))
+        .open_with(
+            open(kind, &path("split keys"), CACHE_BYTES),
+            Folder::create(path("split")).expect("a folder"),
+        )
         .expect("a new store");
     let split = FilteredDb::new(Bare(Arc::clone(&beside)), keys);
 
@@ -103,7 +109,9 @@ fn compare(kind: EngineKind, options: &common::Options) {
     split.flush().expect("there is room");
 
     if std::env::var_os("COMPACT").is_some() {
-        bare.compact().unwrap(); merged.compact().unwrap(); beside.compact().unwrap();
+        bare.compact().unwrap();
+        merged.compact().unwrap();
+        beside.compact().unwrap();
     }
     let per_turn_asked = options.queries / TURNS;
     let asked = |who: usize, key: &[u8; KEY_BYTES]| match who {
@@ -124,7 +132,8 @@ fn compare(kind: EngineKind, options: &common::Options) {
     });
     // All keys of a turn at once.
     let batched = by_turns::<2>(TURNS, |who, turn| {
-        let keys: Vec<_> = (turn * per_turn_asked..(turn + 1) * per_turn_asked).map(|number| key(3, number)).collect();
+        let keys: Vec<_> =
+            (turn * per_turn_asked..(turn + 1) * per_turn_asked).map(|number| key(3, number)).collect();
         match who {
             0 => keys.iter().for_each(|key| assert!(asked(0, key).expect("readable").is_none())),
             _ => {

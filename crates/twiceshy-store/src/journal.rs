@@ -126,7 +126,8 @@ fn read_row(
     let number = u64::from_be_bytes(key.try_into().map_err(|_| damaged())?);
     let (keys, value) = value.split_first_chunk().ok_or_else(damaged)?;
     let (count, value) = value.split_first_chunk().ok_or_else(damaged)?;
-    let bytes = usize::try_from(u32::from_le_bytes(*count)).ok().and_then(|count| count.checked_mul(HEAD_BYTES));
+    let bytes =
+        usize::try_from(u32::from_le_bytes(*count)).ok().and_then(|count| count.checked_mul(HEAD_BYTES));
     let (heads, mut records) = bytes.and_then(|bytes| value.split_at_checked(bytes)).ok_or_else(damaged)?;
     if number <= extent.cleared.number {
         return Ok(());

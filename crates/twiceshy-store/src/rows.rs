@@ -133,7 +133,8 @@ impl Rows {
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let from = head(*hashes.start(), false);
-        let until = (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
+        let until =
+            (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
         // The keys whose hashes have the same head, nearly always one.
         let mut group = Group::default();
         let mut flow = ControlFlow::Continue(());

@@ -180,11 +180,13 @@ impl TwinStore {
         let engine: StdArc<dyn Engine> = StdArc::new(engine);
         let hasher = match engine.get(Space::Meta, b"hash key")? {
             Some(key) => {
-                let key = key.try_into().map_err(|_| StoreError::damaged("its hash key has the wrong length"))?;
+                let key =
+                    key.try_into().map_err(|_| StoreError::damaged("its hash key has the wrong length"))?;
                 Hasher::keyed(twiceshy::HashKey::from_bytes(key))
             }
             None => {
-                let key = twiceshy::HashKey::random().map_err(|error| StoreError::Random(error.to_string()))?;
+                let key =
+                    twiceshy::HashKey::random().map_err(|error| StoreError::Random(error.to_string()))?;
                 let mut batch = Batch::new();
                 batch.put(Space::Meta, b"hash key".to_vec(), key.expose().to_vec());
                 engine.write(batch, Durability::Power)?;

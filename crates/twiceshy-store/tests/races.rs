@@ -80,7 +80,8 @@ fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<AdaptiveStore> {
 }
 
 fn case() -> Case {
-    let mut filter = twiceshy::AdaptiveFilter::builder().error_rate(0.4).capacity(20).hasher(hasher()).build().unwrap();
+    let mut filter =
+        twiceshy::AdaptiveFilter::builder().error_rate(0.4).capacity(20).hasher(hasher()).build().unwrap();
     let _ = filter.insert("old").unwrap();
     let mut met = (0..).map(|number| format!("key {number}")).filter(|key| filter.contains(key));
     let mut next = || met.next().unwrap();

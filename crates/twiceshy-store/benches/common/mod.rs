@@ -27,7 +27,8 @@ pub(crate) fn options(about: &str, keys: u64, queries: u64) -> Options {
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().unwrap_or_else(|| fail(&format!("{arg} needs a value"), about));
-        let number = |text: String| text.parse().unwrap_or_else(|_| fail(&format!("{text:?} is no number"), about));
+        let number =
+            |text: String| text.parse().unwrap_or_else(|_| fail(&format!("{text:?} is no number"), about));
         match arg.as_str() {
             "--keys" => options.keys = number(value()),
             "--queries" => options.queries = number(value()),

@@ -105,6 +105,7 @@ pub struct StoreBuilder {
     hasher: Option<Hasher>,
     durability: Durability,
     cache_bytes: Option<u64>,
+    save_after: u64,
     create: bool,
 }
 
@@ -118,6 +119,7 @@ impl StoreBuilder {
             hasher: None,
             durability: Durability::default(),
             cache_bytes: None,
+            save_after: 1 << 18,
             create: true,
         }
     }
@@ -165,6 +167,13 @@ impl StoreBuilder {
     /// How many bytes of rows the engine keeps in memory; what the engine takes by default if not given.
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = Some(bytes);
+        self
+    }
+
+    /// The filter is saved in the background when so many keys came and went, and at least a quarter of all, since it was
+    /// saved the last time; 262,144 by default. After a crash so much has to be done again, which takes seconds.
+    pub fn save_after(mut self, changes: u64) -> Self {
+        self.save_after = changes;
         self
     }
 
@@ -221,6 +230,10 @@ impl StoreBuilder {
 
     pub(super) fn level(&self) -> Durability {
         self.durability
+    }
+
+    pub(super) fn few_records(&self) -> u64 {
+        self.save_after
     }
 
     pub(super) fn growth(&self) -> Growth {

@@ -109,6 +109,8 @@ struct Shared {
     files: Box<dyn Files>,
     id: StoreId,
     durability: Durability,
+    /// A journal with fewer records is not worth a snapshot.
+    few_records: u64,
     recovery: Recovery,
     filter: RwLock<AdaptiveFilter>,
     writer: Mutex<Writer>,

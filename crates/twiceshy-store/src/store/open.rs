@@ -9,7 +9,7 @@
 //! The rows are the truth, and everything else can be made from them. A snapshot of this store that the journal leads on
 //! from is taken; what the journal says is done again: first keys that came and went, then mistakes that were fixed
 //! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
-//! mistakes in the journal are still heeded.
+//! mistakes in the journal, and in a snapshot of another time, are still heeded.
 
 use std::io::Read;
 use std::sync::Arc as StdArc;
@@ -144,9 +144,8 @@ pub(super) fn open(
     if described.is_none() && opened.extent.last == Mark::default() {
         opened.recovery = Recovery::Created;
     }
-    let Opened { filter, extent, keys, records, recovery } = opened;
+    let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
     let mark = Mark { keys, ..extent.last };
-    let is_saved = matches!(recovery, Recovery::Clean | Recovery::Replayed { .. });
     let writer = Writer { mark, records, learned: Vec::new(), is_saved, waiting: Vec::new() };
     Ok(AdaptiveStore {
         shared: Arc::new(Shared {
@@ -155,6 +154,7 @@ pub(super) fn open(
             files,
             id,
             durability: settings.level(),
+            few_records: settings.few_records(),
             recovery,
             filter: RwLock::new(filter),
             writer: Mutex::new(writer),
@@ -201,6 +201,8 @@ struct Opened {
     keys: u64,
     /// Records that no snapshot knows.
     records: u64,
+    /// Whether there is a snapshot that the journal leads on from.
+    is_saved: bool,
     recovery: Recovery,
 }
 
@@ -223,25 +225,34 @@ fn recover(
             Unusable::OtherStore => "the snapshot of the filter belongs to another store".to_owned(),
             Unusable::Damaged(what) => format!("the snapshot of the filter cannot be read: {what}"),
         });
-    let usable = snapshot.and_then(|(filter, mark)| match mark.number {
-        number if number < extent.cleared.number => {
-            Err("the snapshot of the filter is older than the journal".to_owned())
-        }
-        number if number > extent.last.number => {
-            Err("the snapshot of the filter is newer than the rows".to_owned())
-        }
-        _ if filter.hasher() != empty.hasher() => {
-            Err("the snapshot of the filter was made with another hash key".to_owned())
-        }
-        _ => Ok((filter, mark)),
-    });
-    match usable {
+    let (hints, why) = match snapshot {
         Ok((mut filter, mark)) => {
             filter.set_growth(growth);
-            replay(engine, rows, filter, mark, extent)
+            let why = if filter.hasher() != empty.hasher() {
+                "the snapshot of the filter was made with another hash key"
+            } else if mark.number < extent.cleared.number {
+                "the snapshot of the filter is older than the journal"
+            } else if mark.number > extent.last.number {
+                "the snapshot of the filter is newer than the rows"
+            } else {
+                return replay(engine, rows, filter, mark, extent);
+            };
+            let is_ours = filter.hasher() == empty.hasher();
+            (if is_ours { filter } else { empty }, why.to_owned())
         }
-        Err(why) => rebuild(engine, rows, &empty, extent, why),
-    }
+        Err(why) => (empty, why),
+    };
+    let mut opened = rebuild(engine, rows, &hints, extent, why)?;
+    // The numbers of batches go on from the journal's end: an old snapshot must not be met by them again.
+    let mark = Mark { keys: opened.keys, ..extent.last };
+    let saved = snapshot::write(files, id, mark, &opened.filter);
+    opened.is_saved = saved.is_ok();
+    let removed = |_| match files.remove(snapshot::NAME) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => files.sync_folder(),
+    };
+    saved.or_else(removed).map_err(|source| file_error("write", files, snapshot::NAME, source))?;
+    Ok(opened)
 }
 
 /// Does again what the journal says on top of a snapshot.
@@ -275,14 +286,21 @@ fn replay(
     let (filter, _) = set.into_parts();
     let last = if extent.last.number > snapshot.number { extent.last } else { snapshot };
     let recovery = if records == 0 { Recovery::Clean } else { Recovery::Replayed { records } };
-    Ok(Opened { filter, extent: Extent { last, ..extent }, keys: last.keys, records, recovery })
+    Ok(Opened {
+        filter,
+        extent: Extent { last, ..extent },
+        keys: last.keys,
+        records,
+        is_saved: true,
+        recovery,
+    })
 }
 
-/// Builds the filter from all rows.
+/// Builds the filter from all rows. Fingerprints are as long as those in `hints`, so what was learned stays learned.
 fn rebuild(
     engine: &dyn Engine,
     rows: &Rows,
-    empty: &AdaptiveFilter,
+    hints: &AdaptiveFilter,
     extent: Extent,
     why: String,
 ) -> Result<Opened, StoreError> {
@@ -293,10 +311,10 @@ fn rebuild(
         }
         Ok(())
     })?;
-    let set = AdaptiveSet::recover(empty, rows.clone(), mistakes).map_err(set_error)?;
+    let set = AdaptiveSet::recover(hints, rows.clone(), mistakes).map_err(set_error)?;
     let keys = set.len();
     let (filter, _) = set.into_parts();
-    Ok(Opened { filter, extent, keys, records: extent.records, recovery: Recovery::Rebuilt { why } })
+    Ok(Opened { filter, extent, keys, records: 0, is_saved: false, recovery: Recovery::Rebuilt { why } })
 }
 
 pub(super) fn set_error(error: twiceshy::error::SetError<StoreError>) -> StoreError {

@@ -7,9 +7,6 @@ use crate::files::Files;
 use crate::sync::Ordering;
 use crate::{journal, snapshot};
 
-/// A journal with fewer records is not worth a snapshot: replaying them takes about a second.
-const FEW_RECORDS: u64 = 1 << 18;
-
 impl AdaptiveStore {
     /// Returns when everything that was acknowledged, and every mistake that was fixed, survives a power cut.
     pub fn flush(&self) -> Result<(), StoreError> {
@@ -36,7 +33,7 @@ impl AdaptiveStore {
 impl Shared {
     /// With more records in the journal the filter is saved.
     pub(super) fn most_records(&self) -> u64 {
-        FEW_RECORDS.max(self.keys.load(Ordering::Relaxed) / 4)
+        self.few_records.max(self.keys.load(Ordering::Relaxed) / 4)
     }
 
     /// Saves the filter, unless the last snapshot knows everything.
@@ -45,10 +42,16 @@ impl Shared {
             let writer = self.writer()?;
             writer.records > 0 || !writer.learned.is_empty() || !writer.is_saved
         };
-        if changed { self.save() } else { self.engine.sync().map_err(StoreError::from) }
+        if changed {
+            self.save()?;
+        }
+        Ok(self.engine.sync()?)
     }
 
     /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
+    ///
+    /// The engine need not be synced for that. If it loses the end of its writes in a power cut, its journal ends before
+    /// the snapshot, which is then not taken as it is.
     pub(super) fn save(&self) -> Result<(), StoreError> {
         let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
         let (filter, mark, records) = {
@@ -56,8 +59,6 @@ impl Shared {
             self.write_learned(&mut writer)?;
             (self.filter()?.try_clone()?, writer.mark, writer.records)
         };
-        // A filter that forgot a removed key must not meet an engine that still has it.
-        self.engine.sync()?;
         snapshot::write(&*self.files, &self.id, mark, &filter)
             .map_err(|source| file_error("write", &*self.files, snapshot::NAME, source))?;
         let mut batch = Batch::new();

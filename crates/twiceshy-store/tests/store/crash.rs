@@ -48,7 +48,8 @@ fn work(seed: u64, engine: EngineKind, path: &Path) {
                 store.insert(&key(number), value.to_string()).unwrap();
             }
             9 | 10 => {
-                let rows: Vec<_> = (number..number + 20).map(|number| (key(number), value.to_string())).collect();
+                let rows: Vec<_> =
+                    (number..number + 20).map(|number| (key(number), value.to_string())).collect();
                 say(format_args!("batch {number} {value}"));
                 store.insert_batch(&rows).unwrap();
             }
@@ -172,7 +173,8 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
         let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
         let possible = past.possible();
         let model = possible.iter().find(|model| model.rows == found);
-        let model = model.unwrap_or_else(|| panic!("{} round {round}: rows that there never were", kind.name()));
+        let model =
+            model.unwrap_or_else(|| panic!("{} round {round}: rows that there never were", kind.name()));
         model.check_mistakes(&store, &past.safe_fixed);
         for (key, value) in &found {
             assert_eq!(store.get(key).unwrap().as_ref(), Some(value));

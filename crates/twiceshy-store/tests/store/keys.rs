@@ -39,7 +39,12 @@ fn keys_from_0_bytes_to_10_mb() {
         drop(store);
         let store = open();
         for len in lengths {
-            assert_eq!(store.get(&key(len)).unwrap(), Some(format!("{len}!").into_bytes()), "{} {len}", engine.name());
+            assert_eq!(
+                store.get(&key(len)).unwrap(),
+                Some(format!("{len}!").into_bytes()),
+                "{} {len}",
+                engine.name()
+            );
         }
         assert_eq!(store.verify().unwrap().keys, lengths.len() as u64);
         let mut found: Vec<_> = store.iter().map(|row| row.unwrap().0.len()).collect();
@@ -69,9 +74,8 @@ fn values_from_0_bytes_to_10_mb() {
 #[test]
 fn keys_that_fit_in_no_way_are_refused() {
     // No room for a digest.
-    let store = AdaptiveStore::builder()
-        .open_with(MemoryEngine::with_max_key_len(26), MemoryFiles::new())
-        .unwrap();
+    let store =
+        AdaptiveStore::builder().open_with(MemoryEngine::with_max_key_len(26), MemoryFiles::new()).unwrap();
     store.insert(&[1; 21][..], "the longest").unwrap();
     let error = store.insert(&[1; 22][..], "too long").unwrap_err();
     assert!(matches!(error, StoreError::KeyTooLong { len: 22, max: 21 }), "{error}");

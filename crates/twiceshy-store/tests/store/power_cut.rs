@@ -11,7 +11,9 @@ const OPERATIONS: u64 = 40;
 fn builder(level: Durability) -> StoreBuilder {
     // A filter that is often wrong: there is a lot to learn.
     let hasher = Hasher::keyed(HashKey::from_bytes([7; 16]));
-    AdaptiveStore::builder().error_rate(0.3).capacity(10).durability(level).hasher(hasher)
+    let builder = AdaptiveStore::builder().error_rate(0.3).capacity(10).durability(level).hasher(hasher);
+    // Saved in the background now and then.
+    builder.save_after(7)
 }
 
 /// A run of a store on a disk, until the power is cut.

@@ -20,7 +20,8 @@ fn writer(store: &AdaptiveStore, thread: u64, operations: u64) -> BTreeMap<Vec<u
                 assert_eq!(store.insert(&own(number), &value).unwrap(), is_new);
             }
             4 => {
-                let batch: Vec<_> = (number..number + 10).map(|number| (own(number), value.clone())).collect();
+                let batch: Vec<_> =
+                    (number..number + 10).map(|number| (own(number), value.clone())).collect();
                 rows.extend(batch.iter().cloned());
                 store.insert_batch(&batch).unwrap();
             }
