@@ -108,11 +108,6 @@ fn compare(kind: EngineKind, options: &common::Options) {
     merged.flush().expect("there is room");
     split.flush().expect("there is room");
 
-    if std::env::var_os("COMPACT").is_some() {
-        bare.compact().unwrap();
-        merged.compact().unwrap();
-        beside.compact().unwrap();
-    }
     let per_turn_asked = options.queries / TURNS;
     let asked = |who: usize, key: &[u8; KEY_BYTES]| match who {
         0 => bare.get(Space::Rows, key).map_err(|error| error.to_string()),

@@ -37,6 +37,9 @@ const DIGEST_BYTES: usize = 32;
 /// The length of a long key, in front of it.
 const LEN_BYTES: usize = 8;
 
+/// What is called with a row's key, the key and the value.
+type VisitRow<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
+
 /// The rows of a store.
 #[derive(Clone)]
 pub(crate) struct Rows {
@@ -158,7 +161,7 @@ impl Rows {
         &self,
         from: &[u8],
         until: Option<&[u8]>,
-        visit: &mut dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
+        visit: &mut VisitRow<'_>,
     ) -> Result<(), StoreError> {
         let mut failed = None;
         self.engine.scan(Space::Rows, from, until, &mut |row_key, value| match decode(row_key, value) {

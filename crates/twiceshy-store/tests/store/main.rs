@@ -1,6 +1,8 @@
 //! Tests of stores through their public face.
 #![allow(missing_docs, reason = "these are tests")]
+#![allow(clippy::print_stdout, reason = "they say what they counted")]
 
+mod attack;
 mod common;
 mod conformance;
 mod crash;
@@ -8,4 +10,5 @@ mod keys;
 mod model;
 mod power_cut;
 mod recovery;
+mod split;
 mod threads;
