@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let dictionary = Dictionary(Redb::create(folder.path().join("words.redb"))?);
     // The filter and its reverse map live beside it.
-    let filter = AdaptiveStore::builder().error_rate(0.05).open(folder.path().join("words.filter"))?;
+    let filter =
+        AdaptiveStore::builder().error_rate(0.05).capacity(4).open(folder.path().join("words.filter"))?;
     let words = FilteredDb::new(dictionary, filter);
 
     for (word, meaning) in

@@ -78,7 +78,7 @@ pub(crate) fn put(batch: &mut Batch, mark: Mark, entry: &Entry) {
 }
 
 /// What is in the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Extent {
     /// Everything up to here was cleared.
     pub(crate) cleared: Mark,

@@ -17,6 +17,8 @@ use crate::sync::{Arc, Ordering, TryLockError, thread};
 const MOST_LESSONS: usize = 10_000;
 /// Nor keys that are longer than this together.
 const MOST_LESSON_BYTES: usize = 16 << 20;
+/// A filter of up to this size grows at once, which takes as long as a disk access; larger ones by a thread of its own.
+const SMALL_BYTES: usize = 64 << 10;
 /// With more lessons than this that are in no journal yet, a thread writes them there.
 const MOST_UNWRITTEN: usize = 4_096;
 
@@ -55,7 +57,13 @@ impl Shared {
             while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop_front()) {
                 self.take_lesson(&mut writer, key);
             }
+            while !writer.waiting.is_empty()
+                && self.filter().is_ok_and(|filter| filter.size_in_bytes() <= SMALL_BYTES)
+            {
+                self.grow_and_learn(&mut writer);
+            }
             if !writer.waiting.is_empty() || writer.learned.len() > MOST_UNWRITTEN {
+                self.counters.add(Count::Postponed, writer.waiting.len() as u64);
                 self.call_helper();
             }
         }
@@ -66,10 +74,7 @@ impl Shared {
         match self.adapt(writer, &key) {
             Ok(Lesson::Learned) => self.counters.add(Count::Fixed, 1),
             Ok(Lesson::Nothing) => (),
-            Ok(Lesson::NeedsGrow) => {
-                self.counters.add(Count::Postponed, 1);
-                writer.waiting.push(key);
-            }
+            Ok(Lesson::NeedsGrow) => writer.waiting.push(key),
             Err(_) => self.counters.add(Count::Failed, 1),
         }
     }
@@ -118,6 +123,18 @@ impl Shared {
         Ok(())
     }
 
+    /// Grows the filter and learns what waited for that; some of it may have to wait for more.
+    fn grow_and_learn(&self, writer: &mut Writer) {
+        let waiting = std::mem::take(&mut writer.waiting);
+        let grown = self.grow(writer, &[]);
+        for key in waiting {
+            match grown {
+                Ok(()) => self.take_lesson(writer, key),
+                Err(_) => self.counters.add(Count::Failed, 1),
+            }
+        }
+    }
+
     /// Has a thread of its own do what must not keep a reader waiting. Called with the writer lock held.
     pub(super) fn call_helper(self: &Arc<Self>) {
         if self.is_helped.swap(true, Ordering::SeqCst) {
@@ -150,15 +167,8 @@ impl Shared {
     fn help(self: Arc<Self>) {
         loop {
             let Ok(mut writer) = self.writer() else { return };
-            let waiting = std::mem::take(&mut writer.waiting);
-            if !waiting.is_empty() {
-                let grown = self.grow(&mut writer, &[]);
-                for key in waiting {
-                    match grown {
-                        Ok(()) => self.take_lesson(&mut writer, key),
-                        Err(_) => self.counters.add(Count::Failed, 1),
-                    }
-                }
+            if !writer.waiting.is_empty() {
+                self.grow_and_learn(&mut writer);
                 continue;
             }
             if writer.learned.len() > MOST_UNWRITTEN && self.write_learned(&mut writer).is_ok() {

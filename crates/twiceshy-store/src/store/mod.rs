@@ -17,7 +17,8 @@
 //!
 //! So readers never wait for the disk, except for the row that they want. A `get` that made a mistake while the writer
 //! lock is taken leaves the key in a queue for whoever has the lock; a `get` whose lesson needs a larger filter leaves
-//! it to a thread of its own. The filter grows beside the old one, which readers go on using.
+//! it to a thread of its own, unless the filter is so small that growing takes no longer than a disk access. The filter
+//! grows beside the old one, which readers go on using.
 //!
 //! The filter always covers at least the keys that are in the engine: a key enters the filter before its row is
 //! written, and leaves it after its row is gone. If a write fails, nobody knows whether the row is there, and the

@@ -82,7 +82,8 @@ fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     let failed = |source| file_error("read", files, DESCRIPTION, source);
     let Some(mut file) = files.open(DESCRIPTION).map_err(failed)? else {
         let names = files.names().map_err(failed)?;
-        let ours = |name: &String| name.starts_with("rows.") || name.ends_with(UNFINISHED);
+        let ours =
+            |name: &String| name.starts_with("rows.") || name == snapshot::NAME || name.ends_with(UNFINISHED);
         return if names.iter().all(ours) {
             Ok(None)
         } else {
@@ -122,6 +123,7 @@ pub(super) fn open(
 ) -> Result<AdaptiveStore, StoreError> {
     let described = describe(&*files)?;
     let stored = stored_settings(&*engine)?;
+    let is_new = stored.is_none();
     let (id, mut empty) = match (stored, &described) {
         (Some((id, empty)), Some(description)) if description.id == id => (id, empty),
         (Some(_), Some(_)) => {
@@ -140,10 +142,18 @@ pub(super) fn open(
     };
     empty.set_growth(settings.growth());
     let rows = Rows::new(StdArc::clone(&engine), empty.hasher().clone());
-    let mut opened = recover(&*engine, &*files, &rows, &id, empty, settings.growth())?;
-    if described.is_none() && opened.extent.last == Mark::default() {
-        opened.recovery = Recovery::Created;
-    }
+    let opened = if is_new {
+        Opened {
+            filter: empty,
+            extent: Extent::default(),
+            keys: 0,
+            records: 0,
+            is_saved: true,
+            recovery: Recovery::Created,
+        }
+    } else {
+        recover(&*engine, &*files, &rows, &id, empty, settings.growth())?
+    };
     let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
     let mark = Mark { keys, ..extent.last };
     let writer = Writer { mark, records, learned: Vec::new(), is_saved, waiting: Vec::new() };
@@ -189,6 +199,8 @@ fn create(settings: &StoreBuilder, engine: &dyn Engine, files: &dyn Files) -> Re
     batch.put(Space::Meta, ID.to_vec(), id.to_vec());
     batch.put(Space::Meta, FILTER.to_vec(), empty.to_bytes());
     engine.write(batch, Durability::Power)?;
+    snapshot::write(files, &id, Mark::default(), &empty)
+        .map_err(|source| file_error("write", files, snapshot::NAME, source))?;
     // The description comes last: with it the store is there.
     write_description(files, engine, &id)?;
     Ok((id, empty))
