@@ -174,17 +174,12 @@ impl Rows {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The hashes of all keys with a head, whether their rows have them or a digest.
-    pub(crate) fn hashes_with(&self, head: Head) -> Result<Vec<u64>, StoreError> {
+    /// All keys with a head, whether their rows have them or a digest.
+    pub(crate) fn keys_with(&self, head: Head) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut bytes = [0; 8];
         bytes[..HEAD_BYTES].copy_from_slice(&head);
-        let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1 << REST_BITS;
-        let mut hashes = Vec::new();
-        self.rows_in(first..=first | ((1 << REST_BITS) - 1), &mut |row| {
-            hashes.push(row.hash);
-            ControlFlow::Continue(())
-        })?;
-        Ok(hashes)
+        let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1;
+        self.keys_under(&Prefix::from_bits(first, 64 - REST_BITS))
     }
 
     /// Whether a row lies where its key belongs.

@@ -6,6 +6,7 @@ mod attack;
 mod common;
 mod conformance;
 mod crash;
+mod disk;
 mod keys;
 mod model;
 mod power_cut;

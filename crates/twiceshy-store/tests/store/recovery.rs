@@ -311,3 +311,27 @@ fn the_filter_may_not_grow_for_ever_if_it_is_told_so() {
     let store = builder().max_bytes(1 << 20).open_with(engine, files).unwrap();
     assert!(store.insert(&key(number), "v").unwrap());
 }
+
+#[test]
+fn a_long_journal_is_done_again_in_one_pass() {
+    let disk = Disk::new();
+    let store = disk.open(builder()).unwrap();
+    let mut model = fill(&store);
+    for number in 1_000..6_000 {
+        store.insert(&key(number), "v").unwrap();
+        model.insert(key(number), b"v".to_vec());
+    }
+    for number in 1_000..2_000 {
+        store.remove(&key(number)).unwrap();
+        model.remove(&key(number));
+    }
+    store.flush().unwrap();
+    let store = disk.after_power_cut(0).open(builder()).unwrap();
+    assert!(
+        matches!(store.recovery(), Recovery::Replayed { records } if *records > 6_000),
+        "{:?}",
+        store.recovery()
+    );
+    model.check(&store);
+    assert_eq!(store.verify().unwrap().leftovers, 0);
+}

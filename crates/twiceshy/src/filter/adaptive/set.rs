@@ -286,7 +286,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         match record {
             Record::Inserted(hash) => {
                 for (key, tag) in keys_with_hash(&self.map, *hash).map_err(SetError::Map)? {
-                    self.cover(&key, tag)?;
+                    self.cover(key.as_slice(), tag)?;
                 }
                 Ok(())
             }
@@ -312,8 +312,9 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         Ok(())
     }
 
-    /// Gives a key of the map a fingerprint with its tag, if it has none.
-    fn cover(&mut self, key: &[u8], tag: u64) -> Result<(), SetError<M::Error>> {
+    /// Gives a key that is in the map a fingerprint with its tag, if it has none: what [`replay`](Self::replay) does for
+    /// [`Inserted`](Record::Inserted), for callers who know the key.
+    pub fn cover<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<(), SetError<M::Error>> {
         self.edit(|filter, map| match filter.insert_tagged(key, tag)? {
             Insertion::Covered(ticket) if ticket.tag != tag => {
                 let hasher = filter.hasher.clone();
