@@ -49,6 +49,10 @@ impl EngineKind {
     }
 
     /// Opens the engine below the folder of a store.
+    #[cfg_attr(
+        not(any(feature = "fjall", feature = "redb")),
+        expect(unused_variables, unreachable_code, reason = "there is no kind in this build")
+    )]
     fn open(self, folder: &Path, cache_bytes: Option<u64>) -> Result<Arc<dyn Engine>, StoreError> {
         Ok(match self {
             #[cfg(feature = "fjall")]

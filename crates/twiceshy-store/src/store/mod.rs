@@ -55,7 +55,6 @@ pub use stats::StoreStats;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc as StdArc;
 
 use twiceshy::{AdaptiveFilter, Record};
@@ -146,7 +145,7 @@ impl AdaptiveStore {
     ///
     /// See [`builder`](Self::builder) for everything that can be chosen.
     #[cfg(feature = "fjall")]
-    pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open(folder: impl AsRef<std::path::Path>) -> Result<Self, StoreError> {
         Self::builder().open(folder)
     }
 
