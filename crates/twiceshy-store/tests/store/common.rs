@@ -46,7 +46,7 @@ impl Power {
     }
 
     /// Makes a step; an error if there is no power for it.
-    fn step(&self) -> io::Result<()> {
+    pub(crate) fn step(&self) -> io::Result<()> {
         let left = self.0.load(Ordering::SeqCst);
         if left == 0 {
             return Err(io::Error::other("the power is off"));

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Disk, Model, Random, key, stranger};
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Disk, Model, Power, Random, key, stranger};
+use redb::StorageBackend;
 use twiceshy::{HashKey, Hasher};
-use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreBuilder};
+use twiceshy_store::engine::RedbEngine;
+use twiceshy_store::{AdaptiveStore, Durability, MemoryFiles, Recovery, StoreBuilder, StoreError};
 
 const OPERATIONS: u64 = 40;
 
@@ -41,7 +46,7 @@ impl Run {
     }
 
     /// Random operations until the power is cut or all are done.
-    fn go(&mut self, disk: &Disk, level: Durability, seed: u64) {
+    fn go(&mut self, disk: &impl Machine, level: Durability, seed: u64) {
         let mut random = Random(seed);
         let Ok(mut store) = disk.open(builder(level)) else { return };
         for _ in 0..OPERATIONS {
@@ -103,7 +108,7 @@ impl Run {
             };
             if done.is_err() {
                 // What failed may be there or not.
-                assert!(disk.power.is_off(), "{done:?}");
+                assert!(disk.power().is_off(), "{done:?}");
                 return;
             }
             if level == Durability::Power {
@@ -178,5 +183,118 @@ fn nothing_that_is_safe_is_lost() {
 fn writes_that_are_not_synced_are_lost_from_the_end() {
     for seed in 10..14 {
         cut_at_every_step(Durability::Process, seed);
+    }
+}
+
+/// What loses its power.
+trait Machine {
+    fn power(&self) -> &Power;
+    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError>;
+}
+
+impl Machine for Disk {
+    fn power(&self) -> &Power {
+        &self.power
+    }
+
+    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
+        Disk::open(self, builder)
+    }
+}
+
+/// redb on a file in memory that loses what was not synced.
+#[derive(Clone)]
+struct RedbMachine {
+    power: Power,
+    file: Arc<Mutex<Lossy>>,
+    files: MemoryFiles,
+}
+
+#[derive(Debug, Default)]
+struct Lossy {
+    bytes: Vec<u8>,
+    safe: Vec<u8>,
+}
+
+struct Backend(RedbMachine);
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a file that loses what was not synced")
+    }
+}
+
+impl StorageBackend for Backend {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.file.lock().unwrap().bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let file = self.0.file.lock().unwrap();
+        let end = offset as usize + out.len();
+        out.copy_from_slice(file.bytes.get(offset as usize..end).ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.power.step()?;
+        self.0.file.lock().unwrap().bytes.resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.power.step()?;
+        let mut file = self.0.file.lock().unwrap();
+        file.safe = file.bytes.clone();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.power.step()?;
+        let mut file = self.0.file.lock().unwrap();
+        file.bytes[offset as usize..offset as usize + data.len()].copy_from_slice(data);
+        Ok(())
+    }
+}
+
+impl RedbMachine {
+    fn new() -> Self {
+        Self { power: Power::on(), file: Arc::default(), files: MemoryFiles::new() }
+    }
+
+    fn after_power_cut(&self) -> Self {
+        let safe = self.file.lock().unwrap().safe.clone();
+        let file = Arc::new(Mutex::new(Lossy { bytes: safe.clone(), safe }));
+        Self { power: Power::on(), file, files: self.files.lose_unsynced() }
+    }
+}
+
+impl Machine for RedbMachine {
+    fn power(&self) -> &Power {
+        &self.power
+    }
+
+    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
+        builder.open_with(RedbEngine::with_backend(Backend(self.clone()))?, self.files.clone())
+    }
+}
+
+#[test]
+fn redb_loses_nothing_that_is_safe() {
+    let mut random = Random(1);
+    for level in [Durability::Relaxed, Durability::Power] {
+        let mut cut = 0;
+        for seed in 0..40 {
+            let machine = RedbMachine::new();
+            machine.power.cut_after(20 + random.below(250) as i64);
+            let mut run = Run::new();
+            run.go(&machine, level, seed);
+            cut += u64::from(machine.power.is_off());
+            let after = machine.after_power_cut();
+            let context = format!("{level:?}, seed {seed}");
+            let store = after.open(builder(level)).unwrap_or_else(|error| panic!("{context}: {error}"));
+            run.check(&store, &context);
+        }
+        assert!(cut > 10, "the power was cut {cut} times");
     }
 }
