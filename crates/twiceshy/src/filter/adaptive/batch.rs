@@ -37,8 +37,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 }
 
 impl AdaptiveFilter {
-    /// Asks for the memory of a hash.
-    pub(super) fn ask_for(&self, hash: u64) {
+    /// Asks the CPU for the memory that a key with this hash will need: call it for keys that are still some keys
+    /// ahead.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
         self.table.prefetch(hash >> (64 - self.quotient_bits()));
     }
 }

@@ -33,6 +33,17 @@ impl AdaptiveFilter {
         self.insert_tagged(key, 0)
     }
 
+    /// [`insert`](Self::insert) for a key whose hash is known: `hash` is what [`hasher`](Self::hasher) makes of the
+    /// key.
+    #[inline]
+    pub fn insert_hashed<K: Key + ?Sized>(&mut self, key: &K, hash: u64) -> Result<Insertion, InsertError> {
+        if self.insert_at_glance(hash) {
+            return Ok(Insertion::Stored);
+        }
+        let hasher = self.hasher.clone();
+        self.insert_words(&KeyWords::with_first(&hasher, &key, hash), 0)
+    }
+
     /// [`insert`](Self::insert) with a tag: a small number that [`tag`](Self::tag) tells for this key, and for
     /// any key that is mistaken for it. The tag 0 costs nothing, others a slot or more.
     #[inline]

@@ -7,7 +7,7 @@
 //!
 //! | byte | size | |
 //! |---|---|---|
-//! | 0 | 1 | kind: 1 inserted, 2 separate |
+//! | 0 | 1 | kind: 1 inserted, 2 separate, 3 removed |
 //! | 1 | 2 | how many bits follow, little-endian |
 //! | 3 | | the bits, highest first, in as few bytes as they need; what is left of the last one is 0 |
 
@@ -24,6 +24,8 @@ pub enum Record {
     Inserted(u64),
     /// A query that begins like this was a false positive and was fixed.
     Separate(Prefix),
+    /// A key with this hash was removed. Write it together with the removal of the key.
+    Removed(u64),
 }
 
 /// Bytes that are no [`Record`].
@@ -33,6 +35,7 @@ pub struct RecordError;
 
 const INSERTED: u8 = 1;
 const SEPARATE: u8 = 2;
+const REMOVED: u8 = 3;
 const HEAD_BYTES: usize = 3;
 
 impl Record {
@@ -55,6 +58,7 @@ impl Record {
         let (kind, prefix) = match self {
             Self::Inserted(hash) => (INSERTED, &Prefix::from_bits(*hash, 64)),
             Self::Separate(prefix) => (SEPARATE, prefix),
+            Self::Removed(hash) => (REMOVED, &Prefix::from_bits(*hash, 64)),
         };
         journal.push(kind);
         journal.extend((prefix.len() as u16).to_le_bytes());
@@ -80,6 +84,7 @@ impl Record {
         }
         let record = match kind {
             INSERTED if len == 64 => Self::Inserted(prefix.word(0)),
+            REMOVED if len == 64 => Self::Removed(prefix.word(0)),
             SEPARATE => Self::Separate(prefix),
             _ => return Err(RecordError),
         };
@@ -110,7 +115,10 @@ mod tests {
     #[test]
     fn records_read_back_and_cut_off_ones_are_refused() {
         let separate = (0..200).map(|len| Record::Separate(Prefix::of(&RawWords(u64::MAX / 7), len)));
-        for record in separate.chain([0, 1, u64::MAX].map(Record::Inserted)) {
+        for record in separate
+            .chain([0, 1, u64::MAX].map(Record::Inserted))
+            .chain([0, 1, u64::MAX].map(Record::Removed))
+        {
             let mut bytes = Vec::new();
             record.write_to(&mut bytes);
             for end in 0..bytes.len() {
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn damaged_records_are_refused() {
-        assert_eq!(Record::read_from(&mut [3, 8, 0, 1].as_slice()), Err(RecordError), "unknown kind");
+        assert_eq!(Record::read_from(&mut [4, 8, 0, 1].as_slice()), Err(RecordError), "unknown kind");
         assert_eq!(Record::read_from(&mut [1, 8, 0, 1].as_slice()), Err(RecordError), "short hash");
         assert_eq!(Record::read_from(&mut [2, 7, 0, 1].as_slice()), Err(RecordError), "bits behind the end");
         assert_eq!(Record::read_from(&mut [2, 1, 4].repeat(100).as_slice()), Err(RecordError), "too long");

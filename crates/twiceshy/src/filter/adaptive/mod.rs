@@ -184,6 +184,11 @@ impl AdaptiveFilter {
         (self.len, self.entries) = (0, 0);
         self.versions.bump_all();
     }
+
+    /// Changes whether, and how far, the filter may grow. It does not get smaller by this.
+    pub fn set_growth(&mut self, growth: Growth) {
+        self.growth = growth;
+    }
 }
 
 impl<B: AsRef<[u8]>> AdaptiveFilter<B> {

@@ -41,12 +41,21 @@ impl AdaptiveFilter {
     /// ```
     pub fn grow<Y: Key, I: IntoIterator<Item = Y>, E>(
         &mut self,
-        mut keys_under: impl FnMut(&Prefix) -> Result<I, E>,
+        keys_under: impl FnMut(&Prefix) -> Result<I, E>,
     ) -> Result<(), RebuildError<E>> {
-        let grown =
-            self.grown(|filter, prefix| Ok(self::keys_under(&filter.hasher, prefix, keys_under(prefix)?)))?;
-        *self = self.with_grown(grown);
+        *self = self.grown(keys_under)?;
         Ok(())
+    }
+
+    /// What [`grow`](Self::grow) would make of this filter, which others can go on asking meanwhile.
+    pub fn grown<Y: Key, I: IntoIterator<Item = Y>, E>(
+        &self,
+        mut keys_under: impl FnMut(&Prefix) -> Result<I, E>,
+    ) -> Result<Self, RebuildError<E>> {
+        let grown = self.larger_table(|filter, prefix| {
+            Ok(self::keys_under(&filter.hasher, prefix, keys_under(prefix)?))
+        })?;
+        Ok(self.with_grown(grown))
     }
 
     /// [`grow`](Self::grow) for callers who hash themselves; see
@@ -55,7 +64,7 @@ impl AdaptiveFilter {
         &mut self,
         mut hashes_under: impl FnMut(&Prefix) -> Result<I, E>,
     ) -> Result<(), RebuildError<E>> {
-        let grown = self.grown(|_, prefix| {
+        let grown = self.larger_table(|_, prefix| {
             let words = hashes_under(prefix)?.into_iter().map(crate::hash::RawWords);
             Ok(words.filter(|words| prefix.is_prefix_of(words)).collect::<Vec<_>>())
         })?;
@@ -64,7 +73,7 @@ impl AdaptiveFilter {
     }
 
     /// A larger table with the same contents.
-    pub(super) fn grown<'a, W: Words + 'a, E>(
+    pub(super) fn larger_table<'a, W: Words + 'a, E>(
         &'a self,
         mut words_under: impl FnMut(&'a Self, &Prefix) -> Result<Vec<W>, E>,
     ) -> Result<Grown, RebuildError<E>> {

@@ -197,7 +197,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
-        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.ask_for(filter.hasher.hash(key));
+        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.hasher.hash(key));
         keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
         let mut new = 0;
         for (i, key) in keys.iter().enumerate() {
@@ -271,7 +271,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     ) -> Result<Self, SetError<M::Error>> {
         let separate = |record| match record {
             Record::Separate(prefix) => Some(prefix),
-            Record::Inserted(_) => None,
+            Record::Inserted(_) | Record::Removed(_) => None,
         };
         let mut apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
         apart.sort();
@@ -279,14 +279,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// Does again what a record of a journal says, on a filter that was saved before. May be done more than
-    /// once. Much cheaper than [`recover`](Self::recover) for few records. Keys that were removed since
+    /// once. Much cheaper than [`recover`](Self::recover) for few records. Keys that were removed without a record
     /// leave fingerprints behind, which the first false positive clears away; [`recount`](Self::recount)
     /// counts the keys.
     pub fn replay(&mut self, record: &Record) -> Result<(), SetError<M::Error>> {
         match record {
             Record::Inserted(hash) => {
                 for (key, tag) in keys_with_hash(&self.map, *hash).map_err(SetError::Map)? {
-                    self.cover(&key, tag)?;
+                    self.cover(key.as_slice(), tag)?;
                 }
                 Ok(())
             }
@@ -297,11 +297,24 @@ impl<M: ReverseMap> AdaptiveSet<M> {
                 filter.separate(&ticket, apart, keys)?;
                 Ok(())
             }),
+            Record::Removed(hash) => self.clear_away(*hash).map_err(SetError::Map),
         }
     }
 
-    /// Gives a key of the map a fingerprint with its tag, if it has none.
-    fn cover(&mut self, key: &[u8], tag: u64) -> Result<(), SetError<M::Error>> {
+    /// Removes the fingerprint that a hash begins with, if no key is under it.
+    fn clear_away(&mut self, hash: u64) -> Result<(), M::Error> {
+        if let Some(ticket) = self.filter.query_prefix(&Prefix::from_bits(hash, 64))
+            && keys_under(&self.map, &self.filter.hasher, &ticket.prefix)?.is_empty()
+        {
+            // It was there just now, so the ticket is good.
+            let _ = self.filter.remove(&ticket, false);
+        }
+        Ok(())
+    }
+
+    /// Gives a key that is in the map a fingerprint with its tag, if it has none: what [`replay`](Self::replay) does for
+    /// [`Inserted`](Record::Inserted), for callers who know the key.
+    pub fn cover<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<(), SetError<M::Error>> {
         self.edit(|filter, map| match filter.insert_tagged(key, tag)? {
             Insertion::Covered(ticket) if ticket.tag != tag => {
                 let hasher = filter.hasher.clone();
@@ -513,7 +526,7 @@ fn set_error<E, B: AsRef<[u8]>>(error: RebuildError<E>, filter: &AdaptiveFilter<
 fn grown<M: ReverseMap>(filter: &AdaptiveFilter, map: &M) -> Result<AdaptiveFilter, SetError<M::Error>> {
     let hasher = filter.hasher.clone();
     let grown = filter
-        .grown(|_, prefix| rows_under(map, &hasher, prefix))
+        .larger_table(|_, prefix| rows_under(map, &hasher, prefix))
         .map_err(|error| set_error(error, filter))?;
     Ok(filter.with_grown(grown))
 }

@@ -1,0 +1,150 @@
+//! An engine that fails when it is told to: the seam for tests of failures.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use super::{Batch, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+
+/// When a [`FaultyEngine`] fails. Clones command the same engine.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// How many more calls work; negative: all of them.
+    left: AtomicI64,
+    /// Whether the write that fails is carried out all the same.
+    write_first: std::sync::atomic::AtomicBool,
+    writes: AtomicU64,
+    reads: AtomicU64,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            left: AtomicI64::new(-1),
+            write_first: false.into(),
+            writes: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Faults {
+    /// Lets `calls` more calls work and all calls after them fail.
+    pub fn fail_after(&self, calls: u64) {
+        self.state.write_first.store(false, Ordering::SeqCst);
+        self.state.left.store(calls as i64, Ordering::SeqCst);
+    }
+
+    /// The same; but the first write that fails is carried out, and only its answer is lost.
+    pub fn lose_answer_after(&self, calls: u64) {
+        self.state.write_first.store(true, Ordering::SeqCst);
+        self.state.left.store(calls as i64, Ordering::SeqCst);
+    }
+
+    /// Lets everything work again.
+    pub fn heal(&self) {
+        self.state.left.store(-1, Ordering::SeqCst);
+    }
+
+    /// How many writes there were.
+    pub fn writes(&self) -> u64 {
+        self.state.writes.load(Ordering::SeqCst)
+    }
+
+    /// How many reads and scans there were.
+    pub fn reads(&self) -> u64 {
+        self.state.reads.load(Ordering::SeqCst)
+    }
+
+    /// Whether this call fails.
+    fn fails(&self) -> bool {
+        let left = self.state.left.load(Ordering::SeqCst);
+        if left > 0 {
+            self.state.left.store(left - 1, Ordering::SeqCst);
+        }
+        left == 0
+    }
+}
+
+/// An engine between a store and another engine that fails when [`Faults`] say so, and counts.
+#[derive(Debug)]
+pub struct FaultyEngine<E> {
+    inner: E,
+    faults: Faults,
+}
+
+impl<E: Engine> FaultyEngine<E> {
+    /// In front of an engine.
+    pub fn new(inner: E, faults: Faults) -> Self {
+        Self { inner, faults }
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        if self.faults.fails() { Err(failed(self.inner.name())) } else { Ok(()) }
+    }
+}
+
+fn failed(engine: &'static str) -> EngineError {
+    EngineError::new(engine, EngineErrorKind::Other, "a failure that was asked for")
+}
+
+impl<E: Engine> Engine for FaultyEngine<E> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn max_key_len(&self) -> usize {
+        self.inner.max_key_len()
+    }
+
+    fn max_value_len(&self) -> usize {
+        self.inner.max_value_len()
+    }
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        self.check()?;
+        self.faults.state.reads.fetch_add(1, Ordering::SeqCst);
+        self.inner.get(space, key)
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: &[u8],
+        until: Option<&[u8]>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EngineError> {
+        self.check()?;
+        self.faults.state.reads.fetch_add(1, Ordering::SeqCst);
+        self.inner.scan(space, from, until, visit)
+    }
+
+    fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {
+        if self.faults.fails() {
+            if self.faults.state.write_first.swap(false, Ordering::SeqCst) {
+                self.inner.write(batch, durability)?;
+            }
+            return Err(failed(self.inner.name()));
+        }
+        self.faults.state.writes.fetch_add(1, Ordering::SeqCst);
+        self.inner.write(batch, durability)
+    }
+
+    fn sync(&self) -> Result<(), EngineError> {
+        self.check()?;
+        self.inner.sync()
+    }
+
+    fn compact(&self) -> Result<(), EngineError> {
+        self.check()?;
+        self.inner.compact()
+    }
+
+    fn disk_bytes(&self) -> Option<u64> {
+        self.inner.disk_bytes()
+    }
+}

@@ -1,0 +1,139 @@
+//! Rows in a log-structured merge tree.
+
+use std::io;
+use std::path::Path;
+
+use fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+
+use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+
+const NAME: &str = "fjall";
+
+/// Rows in a log-structured merge tree ([fjall](::fjall)), in a folder: the engine that new stores take.
+///
+/// A write goes to a journal and to memory; sorted tables are written and merged in the background. The engine's own
+/// Bloom filters are on, as by default: a store asks it for keys that are there, and they spare it the levels where
+/// they are not.
+pub struct FjallEngine {
+    database: Database,
+    spaces: [Keyspace; 3],
+}
+
+impl FjallEngine {
+    /// Opens the database in this folder, or creates it.
+    pub fn open(folder: &Path, cache_bytes: Option<u64>) -> Result<Self, EngineError> {
+        let mut builder = Database::builder(folder);
+        if let Some(bytes) = cache_bytes {
+            builder = builder.cache_size(bytes);
+        }
+        let database = builder.open().map_err(failed)?;
+        let open =
+            |space: Space| database.keyspace(space.name(), KeyspaceCreateOptions::default).map_err(failed);
+        let spaces = [open(Space::Rows)?, open(Space::Journal)?, open(Space::Meta)?];
+        Ok(Self { database, spaces })
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        &self.spaces[space as usize]
+    }
+}
+
+impl Engine for FjallEngine {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn max_key_len(&self) -> usize {
+        // It panics on longer ones.
+        u16::MAX as usize
+    }
+
+    fn max_value_len(&self) -> usize {
+        u32::MAX as usize
+    }
+
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(self.space(space).get(key).map_err(failed)?.map(|value| value.to_vec()))
+    }
+
+    fn scan(
+        &self,
+        space: Space,
+        from: &[u8],
+        until: Option<&[u8]>,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EngineError> {
+        // Without a snapshot it may see a part of a batch that is being written.
+        let snapshot = self.database.snapshot();
+        let rows = match until {
+            Some(until) if until <= from => return Ok(()),
+            Some(until) => snapshot.range(self.space(space), from..until),
+            None => snapshot.range(self.space(space), from..),
+        };
+        for row in rows {
+            let (key, value) = row.into_inner().map_err(failed)?;
+            if visit(&key, &value).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {
+        let mode = match durability {
+            Durability::Relaxed => None,
+            Durability::Process => Some(PersistMode::Buffer),
+            Durability::Power => Some(PersistMode::SyncAll),
+        };
+        let changes = batch.into_changes();
+        let mut writes =
+            fjall::OwnedWriteBatch::with_capacity(self.database.clone(), changes.len()).durability(mode);
+        for change in changes {
+            match change {
+                Change::Put { space, key, value } => writes.insert(self.space(space), key, value),
+                Change::Delete { space, key } => writes.remove(self.space(space), key),
+            }
+        }
+        writes.commit().map_err(failed)
+    }
+
+    fn sync(&self) -> Result<(), EngineError> {
+        self.database.persist(PersistMode::SyncAll).map_err(failed)
+    }
+
+    fn compact(&self) -> Result<(), EngineError> {
+        for space in &self.spaces {
+            space.rotate_memtable_and_wait().map_err(failed)?;
+            space.major_compact().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn disk_bytes(&self) -> Option<u64> {
+        self.database.disk_space().ok()
+    }
+}
+
+fn failed(error: Error) -> EngineError {
+    let kind = match &error {
+        Error::Io(error) => EngineErrorKind::of_io(error),
+        Error::Storage(error) => source_kind(error),
+        Error::Locked => EngineErrorKind::InUse,
+        Error::Poisoned => EngineErrorKind::Broken,
+        Error::InvalidVersion(_) => EngineErrorKind::Version,
+        Error::JournalRecovery(_)
+        | Error::InvalidTrailer
+        | Error::InvalidTag(_)
+        | Error::Decompress(_)
+        | Error::Unrecoverable => EngineErrorKind::Corrupt,
+        _ => EngineErrorKind::Other,
+    };
+    EngineError::new(NAME, kind, error)
+}
+
+/// The tree says what the operating system said, or that its files are damaged.
+fn source_kind(error: &(dyn std::error::Error + 'static)) -> EngineErrorKind {
+    std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref::<io::Error>())
+        .map_or(EngineErrorKind::Corrupt, EngineErrorKind::of_io)
+}

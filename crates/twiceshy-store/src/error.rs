@@ -1,0 +1,131 @@
+//! What can go wrong with a store.
+
+use std::io;
+use std::path::PathBuf;
+
+use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
+
+use crate::engine::EngineError;
+
+/// A store could not do what it was asked. What was acknowledged before is still there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A key that the engine cannot store in any way.
+    #[error("a key of {len} bytes is too long, {max} bytes are the most")]
+    KeyTooLong {
+        /// Its length.
+        len: usize,
+        /// The longest that can be stored.
+        max: usize,
+    },
+    /// A value that the engine cannot store.
+    #[error("a value of {len} bytes is too long, {max} bytes are the most for this key")]
+    ValueTooLong {
+        /// Its length.
+        len: usize,
+        /// The longest that can be stored with this key.
+        max: usize,
+    },
+    /// The filter may not grow as far as it would have to.
+    #[error(
+        "the filter is full ({used} of {slots} slots in use) and may not grow: open the store with a larger max_bytes"
+    )]
+    FilterFull {
+        /// Slots in use.
+        used: u64,
+        /// Slots that there are.
+        slots: u64,
+    },
+    /// Two keys whose hashes agree in every bit.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+    /// There is not enough memory for the filter.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// The settings of the filter contradict each other.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// There is no randomness for the hash key.
+    #[error("the operating system gives no random bytes for the hash key: {0}")]
+    Random(String),
+    /// A file of the store could not be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// Which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The folder has something else in it.
+    #[error("{} is no store: it is not empty and has no file \"{expected}\"; give another folder", path.display())]
+    NotAStore {
+        /// Which folder.
+        path: PathBuf,
+        /// The file that a store has.
+        expected: &'static str,
+    },
+    /// There is no store, and none was to be made.
+    #[error("there is no store in {}: create it first", path.display())]
+    NoStore {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// The store was made with another engine.
+    #[error("the store was made with the engine {found}, not with {expected}: open it with {found}")]
+    OtherEngine {
+        /// What was asked for.
+        expected: String,
+        /// What the store says.
+        found: String,
+    },
+    /// The store was written by a newer version of this library.
+    #[error(
+        "the store has format version {found}, this version of twiceshy reads up to {supported}: use a newer one"
+    )]
+    Version {
+        /// The version of the store.
+        found: u32,
+        /// The newest version that can be read.
+        supported: u32,
+    },
+    /// Something in the store contradicts something else.
+    #[error("the store is damaged: {what}; restore it from a backup")]
+    Damaged {
+        /// What is wrong.
+        what: String,
+    },
+    /// [`verify`](crate::AdaptiveStore::verify) found that filter and rows disagree.
+    #[error("filter and rows disagree: {what}; call rebuild()")]
+    Disagree {
+        /// What is wrong.
+        what: String,
+    },
+    /// A thread panicked in the middle of a change.
+    #[error("a thread panicked in the middle of a change: open the store again")]
+    Broken,
+}
+
+impl StoreError {
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        Self::Damaged { what: what.into() }
+    }
+}
+
+impl From<RebuildError<StoreError>> for StoreError {
+    fn from(error: RebuildError<StoreError>) -> Self {
+        match error {
+            RebuildError::Lookup(error) => error,
+            RebuildError::Indistinguishable(error) => error.into(),
+            RebuildError::Memory(error) => error.into(),
+            RebuildError::Build(error) => error.into(),
+            RebuildError::Full { slots } => Self::FilterFull { used: slots, slots },
+            error => Self::damaged(error.to_string()),
+        }
+    }
+}

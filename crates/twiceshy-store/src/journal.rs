@@ -1,0 +1,169 @@
+//! What changed since the filter was saved, as rows of the engine.
+//!
+//! Every batch that changes keys has one row in the space [`Journal`](Space::Journal), written with it or not at all.
+//! Its key is a number that counts up, highest byte first; its value:
+//!
+//! | byte | size | |
+//! |---|---|---|
+//! | 0 | 8 | keys in the store after this batch, little-endian |
+//! | 8 | 4 | how many keys came, little-endian |
+//! | 12 | 5 each | the heads of their rows |
+//! | | | records of what else happened, one behind the other ([`Record`]) |
+//!
+//! Heads instead of hashes, because every byte here is written once more for every key.
+//!
+//! A row in the space [`Meta`](Space::Meta) says up to which number the journal was cleared. The records are logical:
+//! they can be replayed on any older filter, and more than once.
+
+use std::ops::ControlFlow;
+
+use twiceshy::Record;
+
+use crate::engine::{Batch, Engine, Space};
+use crate::error::StoreError;
+use crate::rows::{HEAD_BYTES, Head};
+
+/// The row that says what was cleared.
+const CLEARED: &[u8] = b"cleared";
+
+/// How many rows are read at a time.
+const PAGE_ROWS: usize = 1_000;
+
+/// A place in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mark {
+    /// The number of the last batch.
+    pub(crate) number: u64,
+    /// The keys in the store after it.
+    pub(crate) keys: u64,
+}
+
+/// What happened in a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    /// The heads of the keys that came.
+    pub(crate) inserted: Vec<Head>,
+    /// Keys that went, and mistakes that were fixed.
+    pub(crate) others: Vec<Record>,
+}
+
+impl Entry {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        (self.inserted.len() + self.others.len()) as u64
+    }
+}
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A key with this head came.
+    Inserted(Head),
+    /// Anything else.
+    Other(Record),
+}
+
+/// Adds the row of a batch to it.
+pub(crate) fn put(batch: &mut Batch, mark: Mark, entry: &Entry) {
+    let mut value = mark.keys.to_le_bytes().to_vec();
+    value.extend((entry.inserted.len() as u32).to_le_bytes());
+    value.extend(entry.inserted.as_flattened());
+    for record in &entry.others {
+        record.write_to(&mut value);
+    }
+    batch.put(Space::Journal, mark.number.to_be_bytes().to_vec(), value);
+}
+
+/// What is in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Extent {
+    /// Everything up to here was cleared.
+    pub(crate) cleared: Mark,
+    /// The last row, or the place up to which it was cleared.
+    pub(crate) last: Mark,
+    /// How many records there are.
+    pub(crate) records: u64,
+}
+
+/// Reads the whole journal and calls `visit` with everything that happened and the number of its row.
+pub(crate) fn read(
+    engine: &dyn Engine,
+    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
+) -> Result<Extent, StoreError> {
+    let cleared = match engine.get(Space::Meta, CLEARED)? {
+        None => Mark::default(),
+        Some(value) => cleared_from(&value)?,
+    };
+    let mut extent = Extent { cleared, last: cleared, records: 0 };
+    let mut from = Some(Vec::new());
+    // Page by page, so that `visit` can use the engine.
+    while let Some(start) = from.take() {
+        let mut page = Vec::new();
+        engine.scan(Space::Journal, &start, None, &mut |key, value| {
+            page.push((key.to_vec(), value.to_vec()));
+            if page.len() < PAGE_ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if page.len() == PAGE_ROWS {
+            from = page.last().map(|(key, _)| [key.as_slice(), &[0]].concat());
+        }
+        for (key, value) in page {
+            read_row(&key, &value, &mut extent, visit)?;
+        }
+    }
+    Ok(extent)
+}
+
+fn read_row(
+    key: &[u8],
+    value: &[u8],
+    extent: &mut Extent,
+    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let damaged = || StoreError::damaged("a row of the journal cannot be read");
+    let number = u64::from_be_bytes(key.try_into().map_err(|_| damaged())?);
+    let (keys, value) = value.split_first_chunk().ok_or_else(damaged)?;
+    let (count, value) = value.split_first_chunk().ok_or_else(damaged)?;
+    let bytes =
+        usize::try_from(u32::from_le_bytes(*count)).ok().and_then(|count| count.checked_mul(HEAD_BYTES));
+    let (heads, mut records) = bytes.and_then(|bytes| value.split_at_checked(bytes)).ok_or_else(damaged)?;
+    if number <= extent.cleared.number {
+        return Ok(());
+    }
+    extent.last = Mark { number, keys: u64::from_le_bytes(*keys) };
+    for head in heads.as_chunks().0 {
+        extent.records += 1;
+        visit(number, Event::Inserted(*head))?;
+    }
+    while !records.is_empty() {
+        extent.records += 1;
+        visit(number, Event::Other(Record::read_from(&mut records).map_err(|_| damaged())?))?;
+    }
+    Ok(())
+}
+
+/// Adds to a batch the removal of everything up to a place.
+pub(crate) fn clear(engine: &dyn Engine, batch: &mut Batch, up_to: Mark) -> Result<(), StoreError> {
+    let mut numbers = Vec::new();
+    let until = up_to.number.checked_add(1).map(u64::to_be_bytes);
+    let until = until.as_ref().map(<[u8; 8]>::as_slice);
+    engine.scan(Space::Journal, &[], until, &mut |key, _| {
+        numbers.push(key.to_vec());
+        ControlFlow::Continue(())
+    })?;
+    for key in numbers {
+        batch.delete(Space::Journal, key);
+    }
+    let value = [up_to.number.to_le_bytes(), up_to.keys.to_le_bytes()].concat();
+    batch.put(Space::Meta, CLEARED.to_vec(), value);
+    Ok(())
+}
+
+fn cleared_from(value: &[u8]) -> Result<Mark, StoreError> {
+    let parts = value.split_first_chunk().and_then(|(number, rest)| Some((number, rest.try_into().ok()?)));
+    let (number, keys) =
+        parts.ok_or_else(|| StoreError::damaged("the row that says what was cleared is cut off"))?;
+    Ok(Mark { number: u64::from_le_bytes(*number), keys: u64::from_le_bytes(keys) })
+}

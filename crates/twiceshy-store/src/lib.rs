@@ -1,0 +1,57 @@
+//! A key-value store behind an adaptive filter: absent keys cost no disk access, mistakes are made once, and a crash
+//! loses nothing that was acknowledged.
+//!
+//! ```
+//! use twiceshy_store::AdaptiveStore;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("store");
+//! let store = AdaptiveStore::open(&path)?;
+//! store.insert("ant", "six legs")?;
+//! assert_eq!(store.get("ant")?, Some(b"six legs".to_vec()));
+//! assert_eq!(store.get("bee")?, None); // without a look at the disk, nearly always
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which type
+//!
+//! | you have | take |
+//! |---|---|
+//! | keys and values, and no database yet | [`AdaptiveStore`] |
+//! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
+//! | a question: what is the filter worth? | [`TwinStore`], the same store with a Bloom filter, a quotient filter, or none |
+//!
+//! # Which engine
+//!
+//! | engine | choose it if | acknowledged writes survive a kill | survive a power cut | keys beside values |
+//! |---|---|---|---|---|
+//! | `fjall`, the default | writes are frequent: a log-structured tree writes in sequence; most reads never get there | yes | after [`flush`](AdaptiveStore::flush), or with [`Durability::Power`] | in a folder |
+//! | `redb` | reads of present keys and scans matter most, or one file must hold it | yes | yes, and every batch waits for the disk; not with [`Durability::Relaxed`] | in one file |
+//! | [`MemoryEngine`](engine::MemoryEngine) | the data may be lost with the process | no | no | in memory |
+//!
+//! Another engine is a page of code: implement [`Engine`] and let [`engine::conformance`] try it.
+//!
+//! # What is in memory, what is on disk
+//!
+//! Only the filter is in memory; [`StoreStats::filter_bytes`] tells how large it is. The folder of a store holds the
+//! engine's files, a snapshot of the filter, and a file that says what it is. The engine's files are the truth: without
+//! the snapshot the filter is built from them when the store is opened ([`Recovery`]).
+
+pub mod engine;
+mod error;
+pub mod files;
+mod journal;
+mod memory_files;
+mod rows;
+mod snapshot;
+mod split;
+pub mod store;
+mod sync;
+mod twin;
+
+pub use engine::{Durability, Engine};
+pub use error::StoreError;
+pub use memory_files::MemoryFiles;
+pub use split::{Database, FilteredDb, FilteredError};
+pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
+pub use twin::{KeyValue, Lookups, TwinFilter, TwinStore};

@@ -1,0 +1,291 @@
+//! The keys and values of the user as rows of an engine, in the order of the keys' hashes.
+//!
+//! # The idea
+//!
+//! A row's key is the head of the key's hash, and the key. So the keys under a fingerprint lie side by side, and the
+//! filter's question "which keys are these?" is a short scan. The filter's fingerprints are written nowhere: however
+//! they change, the rows stay as they are.
+//!
+//! The head is short, five bytes, because it makes every row longer: the first 39 bits of the hash, highest first, and
+//! a bit that says whether the key follows. Among the few rows with the same head the order is that of the keys; who
+//! needs the order of whole hashes gets it from [`Rows::rows_in`], which sorts these few.
+//!
+//! A key that is too long for the engine lies under a head with that bit set and 256 further bits of its keyed hash; the
+//! key itself is in front of the value.
+//!
+//! # Source
+//!
+//! Section 4.2 of *Adaptive Quotient Filters*; the paper's map is keyed by fingerprints and rewritten as they change.
+
+use std::ops::{ControlFlow, RangeInclusive};
+use std::sync::Arc;
+
+use twiceshy::reverse_map::Row;
+use twiceshy::{Hasher, Prefix, ReverseMap};
+
+use crate::engine::{Batch, Durability, Engine, Space};
+use crate::error::StoreError;
+
+/// The first bytes of a row's key.
+pub(crate) type Head = [u8; HEAD_BYTES];
+
+/// The bytes of a head.
+pub(crate) const HEAD_BYTES: usize = 5;
+/// The bits of a hash that are in no head.
+const REST_BITS: u32 = 64 - (HEAD_BYTES as u32 * 8 - 1);
+const DIGEST_BYTES: usize = 32;
+/// The length of a long key, in front of it.
+const LEN_BYTES: usize = 8;
+
+/// What is called with a row's key, the key and the value.
+type VisitRow<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
+
+/// The rows of a store.
+#[derive(Clone)]
+pub(crate) struct Rows {
+    engine: Arc<dyn Engine>,
+    hasher: Hasher,
+}
+
+impl Rows {
+    pub(crate) fn new(engine: Arc<dyn Engine>, hasher: Hasher) -> Self {
+        Self { engine, hasher }
+    }
+
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_bytes(key)
+    }
+
+    fn is_long(&self, key: &[u8]) -> bool {
+        HEAD_BYTES + key.len() > self.engine.max_key_len()
+    }
+
+    /// The key of the row of a key with this hash.
+    fn row_key(&self, hash: u64, key: &[u8]) -> Vec<u8> {
+        let is_long = self.is_long(key);
+        let len = if is_long { DIGEST_BYTES } else { key.len() };
+        let mut row = Vec::with_capacity(HEAD_BYTES + len);
+        row.extend(head(hash, is_long));
+        if is_long {
+            row.extend((1..=4).flat_map(|index| self.hasher.word_bytes(key, index).to_be_bytes()));
+        } else {
+            row.extend(key);
+        }
+        row
+    }
+
+    /// Checks that a row can be stored.
+    pub(crate) fn check(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let mut max = self.engine.max_value_len();
+        if self.is_long(key) {
+            let no_room = HEAD_BYTES + DIGEST_BYTES > self.engine.max_key_len();
+            let most = if no_room { self.engine.max_key_len() - HEAD_BYTES } else { max - LEN_BYTES };
+            if key.len() > most {
+                return Err(StoreError::KeyTooLong { len: key.len(), max: most });
+            }
+            max = most - key.len();
+        }
+        if value.len() > max {
+            return Err(StoreError::ValueTooLong { len: value.len(), max });
+        }
+        Ok(())
+    }
+
+    /// Adds the row to a batch; it was [checked](Self::check).
+    pub(crate) fn put(&self, batch: &mut Batch, hash: u64, key: &[u8], value: &[u8]) {
+        let value = if self.is_long(key) {
+            [&(key.len() as u64).to_le_bytes(), key, value].concat()
+        } else {
+            value.to_vec()
+        };
+        batch.put(Space::Rows, self.row_key(hash, key), value);
+    }
+
+    /// Adds the removal of a row to a batch.
+    pub(crate) fn delete(&self, batch: &mut Batch, key: &[u8]) {
+        batch.delete(Space::Rows, self.row_key(self.hash(key), key));
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        if self.is_long(key) && HEAD_BYTES + DIGEST_BYTES > self.engine.max_key_len() {
+            return Ok(None);
+        }
+        let row = self.row_key(self.hash(key), key);
+        let Some(mut value) = self.engine.get(Space::Rows, &row)? else { return Ok(None) };
+        if !self.is_long(key) {
+            return Ok(Some(value));
+        }
+        let (stored, rest) = split_long(&value)?;
+        if stored != key {
+            return Ok(None);
+        }
+        let start = value.len() - rest.len();
+        Ok(Some(value.split_off(start)))
+    }
+
+    /// Whether there is a row of this key.
+    pub(crate) fn has(&self, key: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    /// Calls `visit` for every key whose hash is in the range, in the order of the hashes. It gets no values.
+    pub(crate) fn rows_in(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let from = head(*hashes.start(), false);
+        let until =
+            (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
+        // The keys whose hashes have the same head, nearly always one.
+        let mut group = Group::default();
+        let mut flow = ControlFlow::Continue(());
+        self.rows_from(&from, until.as_ref().map(<[u8; HEAD_BYTES]>::as_slice), &mut |row_key, key, _| {
+            let same = group.head == hash_bits(row_key);
+            if !same {
+                flow = group.visit(&hashes, visit);
+                group.head = hash_bits(row_key);
+            }
+            group.keys.push((self.hash(key), key.to_vec()));
+            flow
+        })?;
+        if flow.is_continue() {
+            let _ = group.visit(&hashes, visit);
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the row's key, the key and the value of all rows from one row's key to another's.
+    pub(crate) fn rows_from(
+        &self,
+        from: &[u8],
+        until: Option<&[u8]>,
+        visit: &mut VisitRow<'_>,
+    ) -> Result<(), StoreError> {
+        let mut failed = None;
+        self.engine.scan(Space::Rows, from, until, &mut |row_key, value| match decode(row_key, value) {
+            Ok((key, value)) => visit(row_key, key, value),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// All keys with a head, whether their rows have them or a digest.
+    pub(crate) fn keys_with(&self, head: Head) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut bytes = [0; 8];
+        bytes[..HEAD_BYTES].copy_from_slice(&head);
+        let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1;
+        self.keys_under(&Prefix::from_bits(first, 64 - REST_BITS))
+    }
+
+    /// Whether a row lies where its key belongs.
+    pub(crate) fn is_in_place(&self, row_key: &[u8], key: &[u8]) -> bool {
+        self.row_key(self.hash(key), key) == row_key
+    }
+
+    /// All keys whose hashes begin with a prefix.
+    pub(crate) fn keys_under(&self, prefix: &Prefix) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut keys = Vec::new();
+        self.rows_in(prefix.first_words(), &mut |row| {
+            if prefix.covers(&self.hasher, row.key) {
+                keys.push(row.key.to_vec());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(keys)
+    }
+}
+
+/// The head of the row of a key with this hash.
+pub(crate) fn head(hash: u64, is_long: bool) -> Head {
+    let head = (hash >> REST_BITS << 1 | u64::from(is_long)) << (64 - 8 * HEAD_BYTES);
+    let mut bytes = [0; HEAD_BYTES];
+    bytes.copy_from_slice(&head.to_be_bytes()[..HEAD_BYTES]);
+    bytes
+}
+
+/// The bits of a hash that are in a row's key.
+fn hash_bits(row_key: &[u8]) -> Option<Head> {
+    let mut head = *row_key.first_chunk()?;
+    head[HEAD_BYTES - 1] &= !1;
+    Some(head)
+}
+
+/// Keys whose hashes have the same head.
+#[derive(Default)]
+struct Group {
+    head: Option<Head>,
+    keys: Vec<(u64, Vec<u8>)>,
+}
+
+impl Group {
+    /// Calls `visit` for those whose hashes are in a range, in their order, and forgets all.
+    fn visit(
+        &mut self,
+        hashes: &RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.keys.sort_unstable();
+        for (hash, key) in self.keys.drain(..) {
+            if hashes.contains(&hash) {
+                visit(Row { hash, key: &key, value: &[] })?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The key and the value of a row of an engine.
+fn decode<'a>(row_key: &'a [u8], value: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), StoreError> {
+    match row_key.split_first_chunk::<HEAD_BYTES>() {
+        Some((head, key)) if head[HEAD_BYTES - 1] & 1 == 0 => Ok((key, value)),
+        Some(_) => split_long(value),
+        None => Err(StoreError::damaged(format!("a row has a key of {} bytes", row_key.len()))),
+    }
+}
+
+/// A long key and its value.
+fn split_long(value: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
+    let parts = value
+        .split_first_chunk::<LEN_BYTES>()
+        .and_then(|(len, rest)| rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?));
+    parts.ok_or_else(|| StoreError::damaged("the row of a long key is cut off"))
+}
+
+/// The rows as a filter's reverse map. Values stay in the engine: keys have no tags here.
+impl ReverseMap for Rows {
+    type Error = StoreError;
+
+    fn insert(&mut self, _: u64, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        self.check(key, value)?;
+        let is_new = !self.has(key)?;
+        let mut batch = Batch::new();
+        self.put(&mut batch, self.hash(key), key, value);
+        self.engine.write(batch, Durability::Process)?;
+        Ok(is_new)
+    }
+
+    fn remove(&mut self, _: u64, key: &[u8]) -> Result<bool, StoreError> {
+        let was_there = self.has(key)?;
+        let mut batch = Batch::new();
+        self.delete(&mut batch, key);
+        self.engine.write(batch, Durability::Process)?;
+        Ok(was_there)
+    }
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.rows_in(hashes, visit)
+    }
+
+    fn contains(&self, _: u64, key: &[u8]) -> Result<bool, StoreError> {
+        self.has(key)
+    }
+}

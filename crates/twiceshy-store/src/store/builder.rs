@@ -1,0 +1,260 @@
+//! What can be chosen about a store.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use twiceshy::{AdaptiveFilter, Growth, Hasher};
+
+use super::AdaptiveStore;
+use super::open::{self, Layout};
+#[cfg(feature = "fjall")]
+use crate::engine::FjallEngine;
+#[cfg(feature = "redb")]
+use crate::engine::RedbEngine;
+use crate::engine::{Durability, Engine, MemoryEngine};
+use crate::error::StoreError;
+use crate::files::{Files, Folder};
+use crate::memory_files::MemoryFiles;
+
+/// Which engine keeps the rows of a store in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// The log-structured engine, [`FjallEngine`].
+    #[cfg(feature = "fjall")]
+    Fjall,
+    /// The B-tree engine, [`RedbEngine`].
+    #[cfg(feature = "redb")]
+    Redb,
+}
+
+impl EngineKind {
+    /// All that this build has.
+    pub const ALL: &'static [Self] = &[
+        #[cfg(feature = "fjall")]
+        Self::Fjall,
+        #[cfg(feature = "redb")]
+        Self::Redb,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            #[cfg(feature = "fjall")]
+            Self::Fjall => "fjall",
+            #[cfg(feature = "redb")]
+            Self::Redb => "redb",
+        }
+    }
+
+    /// Opens the engine below the folder of a store.
+    #[cfg_attr(
+        not(any(feature = "fjall", feature = "redb")),
+        expect(unused_variables, unreachable_code, reason = "there is no kind in this build")
+    )]
+    fn open(self, folder: &Path, cache_bytes: Option<u64>) -> Result<Arc<dyn Engine>, StoreError> {
+        Ok(match self {
+            #[cfg(feature = "fjall")]
+            Self::Fjall => Arc::new(FjallEngine::open(&folder.join(FJALL_FOLDER), cache_bytes)?),
+            #[cfg(feature = "redb")]
+            Self::Redb => Arc::new(RedbEngine::open(&folder.join(REDB_FILE), cache_bytes)?),
+        })
+    }
+}
+
+#[cfg(feature = "fjall")]
+const FJALL_FOLDER: &str = "rows.fjall";
+#[cfg(feature = "redb")]
+const REDB_FILE: &str = "rows.redb";
+
+/// A name that is no [`EngineKind`] of this build.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no engine {0:?} in this build; it has {known}", known = known_engines())]
+pub struct UnknownEngine(String);
+
+fn known_engines() -> String {
+    EngineKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" and ")
+}
+
+impl FromStr for EngineKind {
+    type Err = UnknownEngine;
+
+    fn from_str(name: &str) -> Result<Self, UnknownEngine> {
+        let found = Self::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| UnknownEngine(name.to_owned()))
+    }
+}
+
+/// Chooses how a store is made and opened.
+///
+/// ```
+/// use twiceshy_store::{AdaptiveStore, Durability};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("accounts");
+/// let store = AdaptiveStore::builder()
+///     .error_rate(0.0001)
+///     .durability(Durability::Power)
+///     .cache_bytes(64 << 20)
+///     .open(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StoreBuilder {
+    engine: Option<EngineKind>,
+    error_rate: f64,
+    capacity: u64,
+    max_bytes: Option<u64>,
+    hasher: Option<Hasher>,
+    durability: Durability,
+    cache_bytes: Option<u64>,
+    save_after: u64,
+    create: bool,
+}
+
+impl StoreBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            engine: None,
+            error_rate: 0.001,
+            capacity: 1_000,
+            max_bytes: None,
+            hasher: None,
+            durability: Durability::default(),
+            cache_bytes: None,
+            save_after: 1 << 18,
+            create: true,
+        }
+    }
+
+    /// The engine: [`fjall`](FjallEngine) for a new store, by default, and the one that it has for an old store.
+    pub fn engine(mut self, engine: EngineKind) -> Self {
+        self.engine = Some(engine);
+        self
+    }
+
+    /// The share of absent keys that the filter lets through the first time they are asked for, at most, at every size;
+    /// 0.001 by default. An old store keeps its own.
+    pub fn error_rate(mut self, rate: f64) -> Self {
+        self.error_rate = rate;
+        self
+    }
+
+    /// How many keys a new store's filter has room for before it grows. Not needed: it spares some growing.
+    pub fn capacity(mut self, keys: u64) -> Self {
+        self.capacity = keys;
+        self
+    }
+
+    /// The most bytes that the filter may have. Without it, the filter grows with the keys.
+    ///
+    /// If it is reached, inserting fails with [`StoreError::FilterFull`], and mistakes are not learned from.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+
+    /// How a new store hashes; with a random key by default, which nobody who chooses keys should know. An old store
+    /// keeps its own.
+    pub fn hasher(mut self, hasher: Hasher) -> Self {
+        self.hasher = Some(hasher);
+        self
+    }
+
+    /// What a write survives once it was acknowledged; the end of the process by default.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// How many bytes of rows the engine keeps in memory; what the engine takes by default if not given.
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = Some(bytes);
+        self
+    }
+
+    /// The filter is saved in the background when so many keys came and went, and at least a quarter of all, since it was
+    /// saved the last time; 262,144 by default. After a crash so much has to be done again, which takes seconds.
+    pub fn save_after(mut self, changes: u64) -> Self {
+        self.save_after = changes;
+        self
+    }
+
+    /// Whether a store is made if there is none; yes by default.
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Opens the store in a folder, or makes one there.
+    pub fn open(self, folder: impl AsRef<Path>) -> Result<AdaptiveStore, StoreError> {
+        let path = folder.as_ref();
+        let file = |doing, source| StoreError::File { doing, path: path.to_owned(), source };
+        if !self.create && !path.is_dir() {
+            return Err(StoreError::NoStore { path: path.to_owned() });
+        }
+        let folder = Folder::create(path).map_err(|source| file("create", source))?;
+        let kind = match open::layout(&folder)? {
+            Layout::Store { engine } => {
+                let kind = engine.parse().map_err(|error: UnknownEngine| StoreError::OtherEngine {
+                    expected: known_engines(),
+                    found: error.0,
+                })?;
+                if let Some(expected) = self.engine.filter(|expected| *expected != kind) {
+                    let (expected, found) = (expected.name().to_owned(), kind.name().to_owned());
+                    return Err(StoreError::OtherEngine { expected, found });
+                }
+                kind
+            }
+            Layout::Empty if !self.create => return Err(StoreError::NoStore { path: path.to_owned() }),
+            Layout::Empty => match self.engine.or(EngineKind::ALL.first().copied()) {
+                Some(kind) => kind,
+                None => {
+                    return Err(StoreError::OtherEngine {
+                        expected: "one".into(),
+                        found: "no engine in this build".into(),
+                    });
+                }
+            },
+        };
+        let engine = kind.open(path, self.cache_bytes)?;
+        self.open_with(engine, folder)
+    }
+
+    /// A store that is gone when it is dropped: for tests, and for what may be lost.
+    pub fn in_memory(self) -> Result<AdaptiveStore, StoreError> {
+        self.open_with(MemoryEngine::new(), MemoryFiles::new())
+    }
+
+    /// Opens a store on an engine of your own, with its few other files in a folder of your own.
+    pub fn open_with(self, engine: impl Engine, files: impl Files) -> Result<AdaptiveStore, StoreError> {
+        open::open(self, Arc::new(engine), Box::new(files))
+    }
+
+    pub(super) fn level(&self) -> Durability {
+        self.durability
+    }
+
+    pub(super) fn few_records(&self) -> u64 {
+        self.save_after
+    }
+
+    pub(super) fn growth(&self) -> Growth {
+        Growth::Grow { max_bytes: self.max_bytes }
+    }
+
+    /// The filter of a new store.
+    pub(super) fn new_filter(&self) -> Result<AdaptiveFilter, StoreError> {
+        let hasher = match &self.hasher {
+            Some(hasher) => hasher.clone(),
+            None => Hasher::random().map_err(|error| StoreError::Random(error.to_string()))?,
+        };
+        let builder = AdaptiveFilter::builder().hasher(hasher).error_rate(self.error_rate);
+        Ok(builder.capacity(self.capacity).growth(self.growth()).build()?)
+    }
+
+    pub(super) fn may_create(&self) -> bool {
+        self.create
+    }
+}

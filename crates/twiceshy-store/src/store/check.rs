@@ -1,0 +1,141 @@
+//! Work on the whole store: checking it, making its filter anew, giving back space, taking in another store.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use twiceshy::{AdaptiveSet, Query};
+
+use super::AdaptiveStore;
+use super::open::set_error;
+use crate::error::StoreError;
+use crate::sync::Ordering;
+
+/// How many rows of another store are taken in at a time.
+const MERGE_ROWS: usize = 1_000;
+
+/// What [`AdaptiveStore::verify`] has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Keys, all of which the filter covers.
+    pub keys: u64,
+    /// Fingerprints in the filter.
+    pub fingerprints: u64,
+    /// How many of them no key is under: leftovers of writes that failed, which the first mistake clears away.
+    pub leftovers: u64,
+}
+
+/// What [`AdaptiveStore::merge_from`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Keys that were taken in.
+    pub added: u64,
+    /// Keys that both stores had, which keep their value here.
+    pub kept: u64,
+}
+
+impl AdaptiveStore {
+    /// Checks the filter, every row, and that the filter covers every key. Reads everything; writers wait.
+    pub fn verify(&self) -> Result<Verified, StoreError> {
+        let shared = &self.shared;
+        let mut writer = shared.writer()?;
+        let filter = shared.filter()?;
+        filter.validate().map_err(|what| StoreError::Disagree { what })?;
+        let mut wrong = None;
+        shared.rows.rows_from(&[], None, &mut |row_key, key, _| {
+            if shared.rows.is_in_place(row_key, key) {
+                return ControlFlow::Continue(());
+            }
+            wrong = Some(format!("the row of key {} lies where that of another key belongs", show(key)));
+            ControlFlow::Break(())
+        })?;
+        let (mut keys, mut met) = (0, 0);
+        // Fingerprints of up to 64 bits come in the order of the hashes; longer ones may not.
+        let (mut last, mut long) = (None, HashSet::new());
+        shared.rows.rows_in(0..=u64::MAX, &mut |row| {
+            keys += 1;
+            let Query::Maybe(ticket) = filter.query(row.key) else {
+                wrong = Some(format!("the filter does not know key {}", show(row.key)));
+                return ControlFlow::Break(());
+            };
+            let prefix = ticket.prefix();
+            if prefix.len() > 64 {
+                met += u64::from(long.insert(prefix.words().collect::<Vec<_>>()));
+            } else if last.as_ref() != Some(prefix) {
+                last = Some(prefix.clone());
+                met += 1;
+            }
+            ControlFlow::Continue(())
+        })?;
+        if let Some(what) = wrong {
+            return Err(StoreError::Disagree { what });
+        }
+        // They were counted now.
+        writer.mark.keys = keys;
+        shared.keys.store(keys, Ordering::Relaxed);
+        let fingerprints = filter.fingerprints();
+        Ok(Verified { keys, fingerprints, leftovers: fingerprints - met })
+    }
+
+    /// Builds the filter anew from all rows: every key gets a fingerprint of fresh length, leftovers go, and what was
+    /// learned stays. Readers go on meanwhile, writers wait. Tells how many keys there are.
+    pub fn rebuild(&self) -> Result<u64, StoreError> {
+        let shared = &self.shared;
+        let keys = {
+            let mut writer = shared.writer()?;
+            let set =
+                AdaptiveSet::recover(&*shared.filter()?, shared.rows.clone(), writer.learned.iter().cloned())
+                    .map_err(set_error)?;
+            let (filter, _) = set.into_parts();
+            let keys = filter.len();
+            *shared.filter_mut()? = filter;
+            writer.mark.keys = keys;
+            shared.keys.store(keys, Ordering::Relaxed);
+            keys
+        };
+        shared.save()?;
+        Ok(keys)
+    }
+
+    /// Gives back memory and disk space as far as filter and engine can, and makes reads faster; may take long.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        {
+            let _writer = shared.writer()?;
+            let mut smaller = shared.filter()?.try_clone()?;
+            smaller.shrink_to_fit()?;
+            *shared.filter_mut()? = smaller;
+        }
+        shared.save()?;
+        Ok(shared.engine.compact()?)
+    }
+
+    /// Takes in all keys and values of another store, on whatever engine and with whatever hash. Keys that are in both
+    /// keep the value that they have here. After an error, some are in: do it again.
+    pub fn merge_from(&self, other: &Self) -> Result<Merged, StoreError> {
+        let mut merged = Merged { added: 0, kept: 0 };
+        let mut rows = other.iter().peekable();
+        while rows.peek().is_some() {
+            let page = rows.by_ref().take(MERGE_ROWS).collect::<Result<Vec<_>, _>>()?;
+            let known = self.get_batch(&page.iter().map(|(key, _)| key.as_slice()).collect::<Vec<_>>())?;
+            let new: Vec<_> = page
+                .iter()
+                .zip(&known)
+                .filter(|(_, known)| known.is_none())
+                .map(|(row, _)| row.clone())
+                .collect();
+            merged.kept += (page.len() - new.len()) as u64;
+            merged.added += self.insert_batch(&new)?;
+        }
+        Ok(merged)
+    }
+}
+
+/// A key in a message.
+fn show(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) if text.len() <= 100 => format!("{text:?}"),
+        _ => format!("of {} bytes that begins with {:02x?}", key.len(), &key[..key.len().min(16)]),
+    }
+}

@@ -1,0 +1,206 @@
+//! Learning from mistakes, and making room for what was learned.
+//!
+//! A `get` that was a mistake puts its key into a queue and then does what is in the queue, if nobody else holds the
+//! writer lock. Whoever has held the lock looks into the queue after letting it go. So a lesson is never left lying:
+//! a thread that puts one in and finds the lock taken does so before its holder looks.
+
+use twiceshy::error::AdaptError;
+use twiceshy::{Adapted, Query};
+
+use super::stats::Count;
+use super::{Shared, Writer};
+use crate::error::StoreError;
+use crate::journal::Entry;
+use crate::sync::{Arc, Ordering, TryLockError, thread};
+
+/// The queue takes no more lessons than this.
+const MOST_LESSONS: usize = 10_000;
+/// Nor keys that are longer than this together.
+const MOST_LESSON_BYTES: usize = 16 << 20;
+/// A filter of up to this size grows at once, which takes as long as a disk access; larger ones by a thread of its own.
+const SMALL_BYTES: usize = 64 << 10;
+/// With more lessons than this that are in no journal yet, a thread writes them there.
+const MOST_UNWRITTEN: usize = 4_096;
+
+impl Shared {
+    /// The filter said *maybe* to a key that is not there.
+    pub(super) fn learn(self: &Arc<Self>, key: &[u8]) {
+        self.counters.add(Count::Mistakes, 1);
+        let queued = match self.lessons.lock() {
+            Ok(mut lessons) => {
+                let bytes: usize = lessons.iter().map(Vec::len).sum();
+                let has_room = lessons.len() < MOST_LESSONS && bytes + key.len() <= MOST_LESSON_BYTES;
+                if has_room {
+                    lessons.push_back(key.to_vec());
+                }
+                has_room
+            }
+            Err(_) => false,
+        };
+        if !queued {
+            self.counters.add(Count::Dropped, 1);
+        }
+        self.study();
+    }
+
+    /// Does what is in the queue, unless another thread holds the writer lock: it will look when it is done.
+    pub(super) fn study(self: &Arc<Self>) {
+        while self.lessons.lock().is_ok_and(|lessons| !lessons.is_empty()) {
+            let mut writer = match self.writer.try_lock() {
+                Ok(writer) => writer,
+                Err(TryLockError::WouldBlock) => {
+                    self.counters.add(Count::Postponed, 1);
+                    return;
+                }
+                Err(TryLockError::Poisoned(_)) => return,
+            };
+            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop_front()) {
+                self.take_lesson(&mut writer, key);
+            }
+            while !writer.waiting.is_empty()
+                && self.filter().is_ok_and(|filter| filter.size_in_bytes() <= SMALL_BYTES)
+            {
+                self.grow_and_learn(&mut writer);
+            }
+            if !writer.waiting.is_empty() || writer.learned.len() > MOST_UNWRITTEN {
+                self.counters.add(Count::Postponed, writer.waiting.len() as u64);
+                self.call_helper();
+            }
+        }
+    }
+
+    /// Learns one lesson, or notes that it needs a larger filter.
+    fn take_lesson(&self, writer: &mut Writer, key: Vec<u8>) {
+        match self.adapt(writer, &key) {
+            Ok(Lesson::Learned) => self.counters.add(Count::Fixed, 1),
+            Ok(Lesson::Nothing) => (),
+            Ok(Lesson::NeedsGrow) => writer.waiting.push(key),
+            Err(_) => self.counters.add(Count::Failed, 1),
+        }
+    }
+
+    fn adapt(&self, writer: &mut Writer, key: &[u8]) -> Result<Lesson, StoreError> {
+        let query = self.filter()?.query(key);
+        let Query::Maybe(ticket) = query else {
+            // The filter has grown since, and longer fingerprints came with that. A filter that is built from the rows
+            // may be smaller.
+            writer.learned.extend(self.filter()?.separate_record(key));
+            return Ok(Lesson::Nothing);
+        };
+        // Nobody changes keys or filter meanwhile: that takes the writer lock.
+        let keys = self.rows.keys_under(ticket.prefix())?;
+        let mut filter = self.filter_mut()?;
+        match filter.adapt(&ticket, key, keys) {
+            Ok(Adapted::Fixed { .. }) => {
+                writer.learned.extend(filter.separate_record(key));
+                Ok(Lesson::Learned)
+            }
+            Ok(Adapted::Vanished) => Ok(Lesson::Learned),
+            Ok(Adapted::WasMember | Adapted::NotPositive) => Ok(Lesson::Nothing),
+            Err(AdaptError::NeedsGrow { .. }) => Ok(Lesson::NeedsGrow),
+            Err(AdaptError::Indistinguishable(error)) => Err(error.into()),
+            Err(AdaptError::Full { used, slots }) => Err(StoreError::FilterFull { used, slots }),
+            Err(error) => Err(StoreError::damaged(error.to_string())),
+        }
+    }
+
+    /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
+    /// yet.
+    pub(super) fn grow(&self, _: &mut Writer, pending: &[&[u8]]) -> Result<(), StoreError> {
+        let larger = {
+            let filter = self.filter()?;
+            filter.grown(|prefix| {
+                let mut keys = self.rows.keys_under(prefix)?;
+                for key in pending.iter().filter(|key| prefix.covers(filter.hasher(), **key)) {
+                    if !keys.iter().any(|known| known == key) {
+                        keys.push(key.to_vec());
+                    }
+                }
+                Ok(keys)
+            })?
+        };
+        *self.filter_mut()? = larger;
+        Ok(())
+    }
+
+    /// Grows the filter and learns what waited for that; some of it may have to wait for more.
+    fn grow_and_learn(&self, writer: &mut Writer) {
+        let waiting = std::mem::take(&mut writer.waiting);
+        let grown = self.grow(writer, &[]);
+        for key in waiting {
+            match grown {
+                Ok(()) => self.take_lesson(writer, key),
+                Err(_) => self.counters.add(Count::Failed, 1),
+            }
+        }
+    }
+
+    /// Has a thread of its own do what must not keep a reader waiting. Called with the writer lock held.
+    pub(super) fn call_helper(self: &Arc<Self>) {
+        if self.is_helped.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let shared = Arc::clone(self);
+        let helper = thread::Builder::new().name("twiceshy".into()).spawn(move || shared.help());
+        let Ok(mut slot) = self.helper.lock() else { return };
+        match helper {
+            Ok(helper) => {
+                // The last one has said that it is done.
+                if let Some(last) = slot.replace(helper) {
+                    let _ = last.join();
+                }
+            }
+            Err(_) => self.is_helped.store(false, Ordering::SeqCst),
+        }
+    }
+
+    /// Waits until the thread is done, if there is one.
+    pub(super) fn end_help(&self) {
+        let helper = self.helper.lock().ok().and_then(|mut helper| helper.take());
+        if let Some(helper) = helper {
+            // If it panicked, the locks say so.
+            let _ = helper.join();
+        }
+    }
+
+    /// What the thread does: grows the filter, learns what waited for that, and saves what got long.
+    fn help(self: Arc<Self>) {
+        loop {
+            let Ok(mut writer) = self.writer() else { return };
+            if !writer.waiting.is_empty() {
+                self.grow_and_learn(&mut writer);
+                continue;
+            }
+            if writer.learned.len() > MOST_UNWRITTEN && self.write_learned(&mut writer).is_ok() {
+                continue;
+            }
+            if writer.records >= self.most_records() {
+                drop(writer);
+                if self.save().is_ok() {
+                    continue;
+                }
+                let Ok(_writer) = self.writer() else { return };
+                self.is_helped.store(false, Ordering::SeqCst);
+                return;
+            }
+            // Whoever needs help from now on gets the lock first, and sees this.
+            self.is_helped.store(false, Ordering::SeqCst);
+            return;
+        }
+    }
+}
+
+/// What became of a lesson.
+enum Lesson {
+    Learned,
+    Nothing,
+    NeedsGrow,
+}
+
+impl Writer {
+    /// What happened, and the lessons that are in no journal yet.
+    pub(super) fn with_learned(&self, mut entry: Entry) -> Entry {
+        entry.others.extend(self.learned.iter().cloned());
+        entry
+    }
+}

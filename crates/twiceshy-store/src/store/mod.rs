@@ -1,0 +1,214 @@
+//! A key-value store with an adaptive filter in front.
+//!
+//! # The idea
+//!
+//! A [filter](twiceshy::AdaptiveFilter) in memory says *no* for nearly all keys that are not there; only if it says
+//! *maybe* the engine is asked. If the engine has no such key, that was a mistake, and the filter learns from it
+//! before `get` returns: the same key is a mistake never again.
+//!
+//! # Who holds what
+//!
+//! | lock | held by | while |
+//! |---|---|---|
+//! | filter, shared | `get`, `contains_key`, `get_batch` | the filter is asked: some 100 ns |
+//! | filter, alone | whoever changes it | one change is made in memory, or a larger filter that is ready takes its place |
+//! | writer | `insert`, `remove`, batches | one batch is planned and written to the engine |
+//! | writer | learning from a mistake | the keys under one fingerprint are read |
+//!
+//! So readers never wait for the disk, except for the row that they want. A `get` that made a mistake while the writer
+//! lock is taken leaves the key in a queue for whoever has the lock; a `get` whose lesson needs a larger filter leaves
+//! it to a thread of its own, unless the filter is so small that growing takes no longer than a disk access. The filter
+//! grows beside the old one, which readers go on using.
+//!
+//! The filter always covers at least the keys that are in the engine: a key enters the filter before its row is
+//! written, and leaves it after its row is gone. If a write fails, nobody knows whether the row is there, and the
+//! fingerprint stays; at worst it is a mistake, once.
+//!
+//! | file | what |
+//! |---|---|
+//! | `builder.rs`, `open.rs` | making and opening; recovery |
+//! | `learn.rs` | mistakes, growth, the queue |
+//! | `write.rs` | insert, remove, batches |
+//! | `read.rs` | get, batches, iteration |
+//! | `save.rs` | flush, snapshots, the journal's end |
+//! | `check.rs` | verify, rebuild, compact, merge |
+//!
+//! # Source
+//!
+//! Sections 4.2 and 6.4 of *Adaptive Quotient Filters* (the *merged* set-up: the value lies next to the key in the
+//! reverse map), sections 3.1 and 5.1 of *Aeris*.
+
+mod builder;
+mod check;
+mod learn;
+mod open;
+mod read;
+mod save;
+mod stats;
+mod write;
+
+pub use builder::{EngineKind, StoreBuilder};
+pub use check::{Merged, Verified};
+pub use open::Recovery;
+pub use read::Iter;
+pub use stats::StoreStats;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc as StdArc;
+
+use twiceshy::{AdaptiveFilter, Record};
+
+use crate::engine::{Durability, Engine};
+use crate::error::StoreError;
+use crate::files::Files;
+use crate::journal::Mark;
+use crate::rows::Rows;
+use crate::snapshot::StoreId;
+use crate::sync::{
+    Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    thread,
+};
+use stats::Counters;
+
+/// A key-value store on disk with an adaptive filter in front: absent keys cost no disk access, and no mistake is made
+/// twice.
+///
+/// ```
+/// use twiceshy_store::AdaptiveStore;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("words");
+/// let store = AdaptiveStore::open(&path)?;
+/// store.insert("ant", "six legs")?;
+/// assert_eq!(store.get("ant")?, Some(b"six legs".to_vec()));
+/// assert_eq!(store.get("bee")?, None);
+/// assert!(store.remove("ant")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// All operations take `&self`, and the store can be shared between threads. The [module](self) says who waits for
+/// whom. Dropping the store flushes it; [`close`](Self::close) does so, too, and says whether it worked.
+///
+/// # What is promised
+///
+/// - A key that was acknowledged is found, until it is removed: also after errors, and after a crash to the
+///   [`Durability`] that was chosen.
+/// - A query that was a mistake is not one again because of a key that was there at the time, as long as that key stays.
+///   Mistakes that were fixed are remembered through restarts; a crash forgets at most those since the last
+///   [`flush`](Self::flush) or the last write that came after them.
+/// - Only the filter is in memory, never the keys.
+pub struct AdaptiveStore {
+    shared: Arc<Shared>,
+}
+
+/// What the threads of a store share.
+struct Shared {
+    engine: StdArc<dyn Engine>,
+    rows: Rows,
+    files: Box<dyn Files>,
+    id: StoreId,
+    durability: Durability,
+    /// A journal with fewer records is not worth a snapshot.
+    few_records: u64,
+    recovery: Recovery,
+    filter: RwLock<AdaptiveFilter>,
+    writer: Mutex<Writer>,
+    /// Held while a snapshot is written.
+    saving: Mutex<()>,
+    /// Keys that were mistakes and are to be learned.
+    lessons: Mutex<VecDeque<Vec<u8>>>,
+    /// Keys in the store.
+    keys: AtomicU64,
+    counters: Counters,
+    /// Whether a thread of ours is at work, or about to be.
+    is_helped: AtomicBool,
+    helper: Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+/// What only the holder of the writer lock changes.
+struct Writer {
+    /// The last row of the journal.
+    mark: Mark,
+    /// How many records of the journal no snapshot knows.
+    records: u64,
+    /// Mistakes that were fixed and are in no journal yet.
+    learned: Vec<Record>,
+    /// Whether there is a snapshot that the journal leads on from.
+    is_saved: bool,
+    /// Keys whose lesson needs a larger filter.
+    waiting: Vec<Vec<u8>>,
+}
+
+impl AdaptiveStore {
+    /// Opens the store in a folder, or makes one there, with the default engine and settings.
+    ///
+    /// See [`builder`](Self::builder) for everything that can be chosen.
+    #[cfg(feature = "fjall")]
+    pub fn open(folder: impl AsRef<std::path::Path>) -> Result<Self, StoreError> {
+        Self::builder().open(folder)
+    }
+
+    /// Chooses engine, error rate, durability and memory.
+    pub fn builder() -> StoreBuilder {
+        StoreBuilder::new()
+    }
+
+    /// How the store was opened: with its filter as it was left, or with a filter that had to be mended.
+    pub fn recovery(&self) -> &Recovery {
+        &self.shared.recovery
+    }
+
+    /// How many keys there are, without counting. Exact, unless a write failed without saying whether it had been
+    /// carried out.
+    pub fn approximate_len(&self) -> u64 {
+        self.shared.keys.load(Ordering::Relaxed)
+    }
+
+    /// What is acknowledged survives this.
+    pub fn durability(&self) -> Durability {
+        self.shared.durability
+    }
+
+    /// Calls `look` with the filter, which nobody changes meanwhile: for its size, its fingerprints, or a copy of it.
+    pub fn with_filter<T>(&self, look: impl FnOnce(&AdaptiveFilter) -> T) -> Result<T, StoreError> {
+        Ok(look(&*self.shared.filter()?))
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.shared.engine
+    }
+}
+
+impl Shared {
+    fn filter(&self) -> Result<RwLockReadGuard<'_, AdaptiveFilter>, StoreError> {
+        self.filter.read().map_err(|_| StoreError::Broken)
+    }
+
+    fn filter_mut(&self) -> Result<RwLockWriteGuard<'_, AdaptiveFilter>, StoreError> {
+        self.filter.write().map_err(|_| StoreError::Broken)
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Writer>, StoreError> {
+        self.writer.lock().map_err(|_| StoreError::Broken)
+    }
+}
+
+impl Drop for AdaptiveStore {
+    fn drop(&mut self) {
+        self.shared.end_help();
+        // What cannot be saved now is mended when the store is opened.
+        let _ = self.shared.save_if_changed();
+    }
+}
+
+impl fmt::Debug for AdaptiveStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdaptiveStore")
+            .field("path", &self.shared.files.path())
+            .field("engine", &self.shared.engine.name())
+            .field("keys", &self.approximate_len())
+            .finish_non_exhaustive()
+    }
+}

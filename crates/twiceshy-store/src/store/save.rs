@@ -1,0 +1,81 @@
+//! Making it last: syncing, snapshots of the filter, and the end of the journal that they replace.
+
+use super::{AdaptiveStore, Shared};
+use crate::engine::{Batch, Durability};
+use crate::error::StoreError;
+use crate::files::Files;
+use crate::sync::Ordering;
+use crate::{journal, snapshot};
+
+impl AdaptiveStore {
+    /// Returns when everything that was acknowledged, and every mistake that was fixed, survives a power cut.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        let records = {
+            let mut writer = self.shared.writer()?;
+            self.shared.write_learned(&mut writer)?;
+            writer.records
+        };
+        self.shared.engine.sync()?;
+        if records >= self.shared.most_records() {
+            self.shared.save()?;
+        }
+        Ok(())
+    }
+
+    /// Flushes the store and saves its filter, so that it opens at once the next time; says whether that worked.
+    /// Dropping the store does the same, and cannot say so.
+    pub fn close(self) -> Result<(), StoreError> {
+        self.shared.end_help();
+        self.shared.save_if_changed()
+    }
+}
+
+impl Shared {
+    /// With more records in the journal the filter is saved.
+    pub(super) fn most_records(&self) -> u64 {
+        self.few_records.max(self.keys.load(Ordering::Relaxed) / 4)
+    }
+
+    /// Saves the filter, unless the last snapshot knows everything.
+    pub(super) fn save_if_changed(&self) -> Result<(), StoreError> {
+        let changed = {
+            let writer = self.writer()?;
+            writer.records > 0 || !writer.learned.is_empty() || !writer.is_saved
+        };
+        if changed {
+            self.save()?;
+        }
+        Ok(self.engine.sync()?)
+    }
+
+    /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
+    ///
+    /// The engine need not be synced for that. If it loses the end of its writes in a power cut, its journal ends before
+    /// the snapshot, which is then not taken as it is.
+    pub(super) fn save(&self) -> Result<(), StoreError> {
+        let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
+        let (filter, mark, records) = {
+            let mut writer = self.writer()?;
+            self.write_learned(&mut writer)?;
+            (self.filter()?.try_clone()?, writer.mark, writer.records)
+        };
+        snapshot::write(&*self.files, &self.id, mark, &filter)
+            .map_err(|source| file_error("write", &*self.files, snapshot::NAME, source))?;
+        let mut batch = Batch::new();
+        journal::clear(&*self.engine, &mut batch, mark)?;
+        let mut writer = self.writer()?;
+        self.engine.write(batch, Durability::Relaxed)?;
+        writer.records -= records;
+        writer.is_saved = true;
+        Ok(())
+    }
+}
+
+pub(super) fn file_error(
+    doing: &'static str,
+    files: &dyn Files,
+    name: &str,
+    source: std::io::Error,
+) -> StoreError {
+    StoreError::File { doing, path: files.path().join(name), source }
+}

@@ -1,0 +1,218 @@
+//! Inserting and removing.
+
+use std::collections::HashSet;
+
+use twiceshy::error::InsertError;
+use twiceshy::{Insertion, Key, Query, Record, Ticket};
+
+use super::{AdaptiveStore, Shared, Writer};
+use crate::engine::Batch;
+use crate::error::StoreError;
+use crate::journal::{self, Entry, Mark};
+use crate::rows::head;
+use crate::sync::{Arc, MutexGuard, Ordering};
+
+/// How many keys enter the filter before readers get their turn.
+const AT_ONCE: usize = 64;
+
+/// For how many keys ahead memory is asked for.
+const AHEAD: usize = 16;
+
+/// A row that is to be written.
+struct NewRow<'a> {
+    hash: u64,
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl AdaptiveStore {
+    /// Stores a value under a key, in place of an older one. `true` if the key is new.
+    ///
+    /// The engine is read only if the filter says *maybe*.
+    pub fn insert<K: Key + ?Sized>(&self, key: &K, value: impl AsRef<[u8]>) -> Result<bool, StoreError> {
+        let key = key.key_bytes();
+        Ok(self.shared.insert_rows(&[(key.as_ref(), value.as_ref())])? == 1)
+    }
+
+    /// Stores many values, all of them or none. Tells how many keys are new. If a key comes twice, its last value
+    /// counts.
+    ///
+    /// ```
+    /// use twiceshy_store::AdaptiveStore;
+    ///
+    /// let store = AdaptiveStore::builder().in_memory()?;
+    /// assert_eq!(store.insert_batch(&[("ant", "six"), ("cow", "four"), ("ant", "6")])?, 2);
+    /// assert_eq!(store.get("ant")?, Some(b"6".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_batch<K: Key, V: AsRef<[u8]>>(&self, rows: &[(K, V)]) -> Result<u64, StoreError> {
+        let keys: Vec<_> = rows.iter().map(|(key, _)| key.key_bytes()).collect();
+        let rows: Vec<_> =
+            keys.iter().zip(rows).map(|(key, (_, value))| (key.as_ref(), value.as_ref())).collect();
+        self.shared.insert_rows(&rows)
+    }
+
+    /// Removes a key and its value. `false` if it was not there.
+    pub fn remove<K: Key + ?Sized>(&self, key: &K) -> Result<bool, StoreError> {
+        self.shared.remove(key.key_bytes().as_ref())
+    }
+}
+
+impl Shared {
+    pub(super) fn insert_rows(self: &Arc<Self>, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
+        for (key, value) in rows {
+            self.rows.check(key, value)?;
+        }
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let mut writer = self.writer()?;
+        let written = self.insert_as_writer(&mut writer, rows);
+        self.end_writing(writer);
+        written
+    }
+
+    fn insert_as_writer(&self, writer: &mut Writer, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
+        let rows: Vec<NewRow<'_>> =
+            rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
+        let is_new = self.enter_filter(writer, &rows)?;
+        let (mut batch, mut entry) = (Batch::new(), Entry::default());
+        for (NewRow { hash, key, value }, is_new) in rows.into_iter().zip(is_new) {
+            self.rows.put(&mut batch, hash, key, value);
+            if is_new {
+                entry.inserted.push(head(hash, false));
+            }
+        }
+        let added = entry.len();
+        self.commit(writer, batch, entry, |keys| keys + added)?;
+        Ok(added)
+    }
+
+    /// Has the filter cover all keys, and tells which are new.
+    fn enter_filter(&self, writer: &mut Writer, rows: &[NewRow<'_>]) -> Result<Vec<bool>, StoreError> {
+        let mut is_new = vec![true; rows.len()];
+        let mut done = 0;
+        // The first keys of the batch: one that is covered and not in the engine may be one of them.
+        let (mut earlier, mut collected) = (HashSet::<&[u8]>::new(), 0);
+        while done < rows.len() {
+            let (entered, covered) = self.enter_some(&rows[done..])?;
+            for (index, ticket) in covered {
+                let index = done + index;
+                let key = rows[index].key;
+                if self.rows.has(key)? {
+                    is_new[index] = false;
+                    continue;
+                }
+                earlier.extend(rows[collected..index].iter().map(|row| row.key));
+                collected = index;
+                is_new[index] = !earlier.contains(key);
+                if is_new[index] {
+                    // It was covered, and nothing was removed since.
+                    self.filter_mut()?.insert_covered(&ticket).map_err(|_| StoreError::Broken)?;
+                }
+            }
+            done += entered;
+            if entered == 0 {
+                let pending: Vec<_> = rows[..done].iter().map(|row| row.key).collect();
+                self.grow(writer, &pending)?;
+            }
+        }
+        Ok(is_new)
+    }
+
+    /// Has the filter cover some keys; tells how many, and which of them were covered before. None if it must grow.
+    fn enter_some(&self, rows: &[NewRow<'_>]) -> Result<(usize, Vec<(usize, Ticket)>), StoreError> {
+        let mut filter = self.filter_mut()?;
+        let mut covered = Vec::new();
+        rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
+        for (index, row) in rows.iter().take(AT_ONCE).enumerate() {
+            if let Some(ahead) = rows.get(index + AHEAD) {
+                filter.prefetch(ahead.hash);
+            }
+            match filter.insert_hashed(row.key, row.hash) {
+                Ok(Insertion::Stored) => (),
+                Ok(Insertion::Covered(ticket)) => covered.push((index, ticket)),
+                Err(InsertError::NeedsGrow { .. }) => return Ok((index, covered)),
+                Err(InsertError::Full { used, slots }) => return Err(StoreError::FilterFull { used, slots }),
+                Err(InsertError::Indistinguishable(error)) => return Err(error.into()),
+                Err(InsertError::Memory(error)) => return Err(error.into()),
+                Err(error) => return Err(StoreError::damaged(error.to_string())),
+            }
+        }
+        Ok((rows.len().min(AT_ONCE), covered))
+    }
+
+    fn remove(self: &Arc<Self>, key: &[u8]) -> Result<bool, StoreError> {
+        // Nothing that is in the engine is unknown to the filter.
+        if !self.filter()?.contains(key) {
+            return Ok(false);
+        }
+        let mut writer = self.writer()?;
+        let removed = self.remove_as_writer(&mut writer, key);
+        self.end_writing(writer);
+        removed
+    }
+
+    fn remove_as_writer(&self, writer: &mut Writer, key: &[u8]) -> Result<bool, StoreError> {
+        let query = self.filter()?.query(key);
+        let Query::Maybe(ticket) = query else { return Ok(false) };
+        let keys = self.rows.keys_under(ticket.prefix())?;
+        if !keys.iter().any(|other| other == key) {
+            return Ok(false);
+        }
+        let mut batch = Batch::new();
+        self.rows.delete(&mut batch, key);
+        let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
+        self.commit(writer, batch, entry, |keys| keys.saturating_sub(1))?;
+        // Nobody changed the filter in between: that takes the writer lock.
+        self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
+        Ok(true)
+    }
+
+    /// Writes a batch and its row of the journal.
+    fn commit(
+        &self,
+        writer: &mut Writer,
+        mut batch: Batch,
+        entry: Entry,
+        keys_after: impl FnOnce(u64) -> u64,
+    ) -> Result<(), StoreError> {
+        let keys = keys_after(writer.mark.keys);
+        let entry = writer.with_learned(entry);
+        if !entry.is_empty() {
+            // If this fails, nobody knows whether the row is there: its number is not used again.
+            writer.mark.number += 1;
+            journal::put(&mut batch, Mark { keys, ..writer.mark }, &entry);
+        }
+        self.engine.write(batch, self.durability)?;
+        writer.mark.keys = keys;
+        writer.records += entry.len();
+        writer.learned.clear();
+        self.keys.store(keys, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets the writer lock go, and sees to what has come up meanwhile.
+    fn end_writing(self: &Arc<Self>, writer: MutexGuard<'_, Writer>) {
+        if writer.records >= self.most_records() {
+            self.call_helper();
+        }
+        drop(writer);
+        self.study();
+    }
+
+    /// Writes the lessons that are in no journal yet. They are safe with the next sync.
+    pub(super) fn write_learned(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        if writer.learned.is_empty() {
+            return Ok(());
+        }
+        let entry = writer.with_learned(Entry::default());
+        writer.mark.number += 1;
+        let mut batch = Batch::new();
+        journal::put(&mut batch, writer.mark, &entry);
+        self.engine.write(batch, crate::engine::Durability::Relaxed)?;
+        writer.records += entry.len();
+        writer.learned.clear();
+        Ok(())
+    }
+}

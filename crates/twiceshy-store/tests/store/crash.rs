@@ -1,0 +1,215 @@
+//! A process that is killed at random moments, again and again, on every engine.
+//!
+//! The child says what it is about to do and when it is done; the parent kills it, opens the store and compares. How
+//! many times: `TWICESHY_CRASHES`, a few dozen by default. A soak:
+//!
+//! ```sh
+//! TWICESHY_CRASHES=500 cargo test --release -p twiceshy-store --test store crash -- --nocapture
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Model, Random, key, stranger};
+use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
+
+const CHILD: &str = "TWICESHY_CRASH_CHILD";
+
+fn builder(kind: EngineKind) -> StoreBuilder {
+    AdaptiveStore::builder().error_rate(0.1).capacity(10).engine(kind)
+}
+
+/// The child: works on a store until it is killed. Does nothing if this is not one.
+#[test]
+fn child_that_is_killed() {
+    let Ok(command) = std::env::var(CHILD) else { return };
+    let (seed, rest) = command.split_once(' ').unwrap();
+    let (engine, path) = rest.split_once(' ').unwrap();
+    work(seed.parse().unwrap(), engine.parse().unwrap(), Path::new(path));
+}
+
+fn say(line: std::fmt::Arguments<'_>) {
+    // One write for one line: a kill never leaves a part of it.
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+fn work(seed: u64, engine: EngineKind, path: &Path) {
+    let store = builder(engine).open(path).unwrap();
+    say(format_args!("open"));
+    let mut random = Random(seed);
+    loop {
+        let (number, value) = (random.below(2_000), random.below(1 << 40));
+        match random.below(20) {
+            0..=8 => {
+                say(format_args!("insert {number} {value}"));
+                store.insert(&key(number), value.to_string()).unwrap();
+            }
+            9 | 10 => {
+                let rows: Vec<_> =
+                    (number..number + 20).map(|number| (key(number), value.to_string())).collect();
+                say(format_args!("batch {number} {value}"));
+                store.insert_batch(&rows).unwrap();
+            }
+            11..=13 => {
+                say(format_args!("remove {number} 0"));
+                store.remove(&key(number)).unwrap();
+            }
+            14..=18 => {
+                // Several, because most are no mistakes.
+                for number in number..number + 50 {
+                    let query = stranger(number);
+                    if store.may_contain(&query).unwrap() {
+                        assert_eq!(store.get(&query).unwrap(), None);
+                        if !store.may_contain(&query).unwrap() {
+                            say(format_args!("fixed {number} 0"));
+                        }
+                    }
+                }
+                continue;
+            }
+            _ => {
+                say(format_args!("flush 0 0"));
+                store.flush().unwrap();
+            }
+        }
+        say(format_args!("done"));
+    }
+}
+
+/// What was said to be done, and what may be or not.
+#[derive(Default)]
+struct Past {
+    model: Model,
+    /// Mistakes that were fixed before the last flush, or before the last write that came after them.
+    safe_fixed: BTreeMap<Vec<u8>, u64>,
+    begun: Option<(String, u64, u64)>,
+}
+
+impl Past {
+    fn hear(&mut self, line: &str) {
+        let mut words = line.split(' ');
+        let word = words.next().unwrap();
+        let mut number = || words.next().unwrap().parse().unwrap();
+        match word {
+            "open" => self.begun = None,
+            "done" => {
+                if let Some(begun) = self.begun.take() {
+                    apply(&mut self.model, &begun);
+                    // Removing a key that is not there writes nothing.
+                    if begun.0 != "remove" {
+                        self.safe_fixed = self.model.fixed.clone();
+                    }
+                }
+            }
+            "fixed" => {
+                let query = stranger(number());
+                self.model.fix(query);
+            }
+            _ => self.begun = Some((word.to_owned(), number(), number())),
+        }
+    }
+
+    /// What the store may hold.
+    fn possible(&self) -> Vec<Model> {
+        let mut after = self.model.clone();
+        self.begun.iter().for_each(|begun| apply(&mut after, begun));
+        vec![self.model.clone(), after]
+    }
+}
+
+fn apply(model: &mut Model, (word, number, value): &(String, u64, u64)) {
+    let value = value.to_string().into_bytes();
+    match word.as_str() {
+        "insert" => model.insert(key(*number), value),
+        "batch" => (*number..number + 20).for_each(|number| model.insert(key(number), value.clone())),
+        "remove" => model.remove(&key(*number)),
+        _ => (),
+    }
+}
+
+fn crash(kind: EngineKind, folder: &Path, times: u64) {
+    let path: PathBuf = folder.join(kind.name());
+    let mut random = Random(times);
+    let mut past = Past::default();
+    let mut replayed = 0;
+    for round in 0..times {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::child_that_is_killed", "--nocapture"])
+            .env(CHILD, format!("{} {} {}", random.next(), kind.name(), path.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        // Sometimes while it is opening.
+        if random.below(8) == 0 {
+            std::thread::sleep(Duration::from_millis(random.below(20)));
+            child.kill().unwrap();
+        } else {
+            let end = Instant::now() + Duration::from_millis(random.below(60));
+            for line in lines.by_ref() {
+                past.hear(&line);
+                if Instant::now() > end {
+                    break;
+                }
+            }
+            child.kill().unwrap();
+        }
+        lines.for_each(|line| past.hear(&line));
+        child.wait().unwrap();
+
+        // Now and then the next child finds it mended and closed, else as it was left.
+        let copy = folder.join("copy");
+        let is_copy = random.below(3) > 0;
+        if is_copy {
+            copy_folder(&path, &copy);
+        }
+        let opened = builder(kind).open(if is_copy { &copy } else { &path });
+        let store = opened.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        replayed += u64::from(matches!(store.recovery(), Recovery::Replayed { .. }));
+        let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
+        let possible = past.possible();
+        let model = possible.iter().find(|model| model.rows == found);
+        let model =
+            model.unwrap_or_else(|| panic!("{} round {round}: rows that there never were", kind.name()));
+        model.check_mistakes(&store, &past.safe_fixed);
+        for (key, value) in &found {
+            assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+        }
+        assert_eq!(store.verify().unwrap().keys, found.len() as u64);
+        drop(store);
+        if is_copy {
+            std::fs::remove_dir_all(&copy).unwrap();
+        }
+        // What was not safe may be forgotten.
+        past.model = Model { fixed: past.safe_fixed.clone(), ..model.clone() };
+        past.begun = None;
+    }
+    println!("{}: killed {times} times, {replayed} times what the journal said was done again", kind.name());
+    assert!(replayed > times / 4, "{replayed} of {times}");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing() {
+    let times = std::env::var("TWICESHY_CRASHES").map_or(20, |times| times.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    for &kind in EngineKind::ALL {
+        crash(kind, folder.path(), times);
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of stores through their public face.
+#![allow(missing_docs, reason = "these are tests")]
+#![allow(clippy::print_stdout, reason = "they say what they counted")]
+
+mod attack;
+mod common;
+mod conformance;
+mod crash;
+mod disk;
+mod keys;
+mod model;
+mod power_cut;
+mod recovery;
+mod split;
+mod threads;

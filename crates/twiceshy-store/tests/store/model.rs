@@ -1,0 +1,260 @@
+//! Stores beside a model: after every operation on small stores, on every engine, and with failures at every call.
+
+use crate::common::{Model, Random, key, stranger};
+use twiceshy_store::engine::{Engine, Faults, FaultyEngine, FjallEngine, MemoryEngine, RedbEngine};
+use twiceshy_store::{AdaptiveStore, Durability, MemoryFiles, StoreBuilder};
+
+fn builder() -> StoreBuilder {
+    AdaptiveStore::builder().error_rate(0.2).capacity(10)
+}
+
+/// Random operations beside a model, which is compared after each of them.
+fn operate(store: &AdaptiveStore, model: &mut Model, operations: u64, seed: u64) {
+    let mut random = Random(seed);
+    for _ in 0..operations {
+        let (number, value) = (random.below(60), vec![random.next() as u8; random.below(20) as usize]);
+        match random.below(12) {
+            0..=2 => {
+                let is_new = !model.rows.contains_key(&key(number));
+                assert_eq!(store.insert(&key(number), &value).unwrap(), is_new);
+                model.insert(key(number), value);
+            }
+            3 => {
+                // Some of them twice.
+                let rows: Vec<_> = (0..random.below(12))
+                    .map(|_| (key(random.below(60)), random.next().to_le_bytes().to_vec()))
+                    .collect();
+                let before = model.rows.len();
+                rows.iter().for_each(|(key, value)| model.insert(key.clone(), value.clone()));
+                let new = (model.rows.len() - before) as u64;
+                assert_eq!(store.insert_batch(&rows).unwrap(), new);
+            }
+            4 | 5 => {
+                let was_there = model.rows.contains_key(&key(number));
+                assert_eq!(store.remove(&key(number)).unwrap(), was_there);
+                model.remove(&key(number));
+            }
+            6..=8 => {
+                let query = stranger(random.below(300));
+                let was_positive = store.may_contain(&query).unwrap();
+                assert_eq!(store.get(&query).unwrap(), None);
+                if was_positive && !store.may_contain(&query).unwrap() {
+                    model.fix(query);
+                }
+            }
+            9 => {
+                let keys: Vec<_> = (0..300).map(|number| key(number % 90)).collect();
+                let values = store.get_batch(&keys).unwrap();
+                for (key, value) in keys.iter().zip(values) {
+                    assert_eq!(value.as_ref(), model.rows.get(key));
+                }
+            }
+            10 => match random.below(5) {
+                0 => store.flush().unwrap(),
+                1 => assert_eq!(store.rebuild().unwrap(), model.rows.len() as u64),
+                2 => store.compact().unwrap(),
+                _ => assert_eq!(store.len().unwrap(), model.rows.len() as u64),
+            },
+            _ => assert!(!store.contains_key(&stranger(number)).unwrap()),
+        }
+        model.check(store);
+        assert_eq!(store.is_empty().unwrap(), model.rows.is_empty());
+    }
+}
+
+#[test]
+fn in_memory() {
+    for seed in 0..10 {
+        operate(&builder().in_memory().unwrap(), &mut Model::default(), 200, seed);
+    }
+}
+
+/// Closed and opened again now and then.
+fn reopen(mut open: impl FnMut() -> AdaptiveStore, seed: u64) {
+    let mut model = Model::default();
+    for round in 0..6 {
+        let store = open();
+        model.check(&store);
+        operate(&store, &mut model, 30, seed + round);
+    }
+}
+
+#[test]
+fn on_fjall_and_redb() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in twiceshy_store::EngineKind::ALL {
+        let path = folder.path().join(kind.name());
+        reopen(|| builder().engine(*kind).open(&path).unwrap(), 1);
+    }
+}
+
+#[test]
+fn long_keys_lie_under_a_digest() {
+    // All keys are longer than the engine's.
+    let engine = std::sync::Arc::new(MemoryEngine::with_max_key_len(5 + 32));
+    let files = MemoryFiles::new();
+    let long = |text: &str| text.repeat(20);
+    let open = || builder().open_with(std::sync::Arc::clone(&engine), files.clone()).unwrap();
+    let store = open();
+    for number in 0..50 {
+        assert!(store.insert(&long(&format!("{number} ")), number.to_string()).unwrap());
+    }
+    drop(store);
+    let store = open();
+    for number in 0..50 {
+        assert_eq!(store.get(&long(&format!("{number} "))).unwrap(), Some(number.to_string().into_bytes()));
+        assert!(store.iter().any(|row| row.unwrap().0 == long(&format!("{number} ")).into_bytes()));
+    }
+    assert!(store.remove(&long("7 ")).unwrap());
+    assert_eq!(store.verify().unwrap().keys, 49);
+}
+
+/// Fails at every call of the engine, one after the other; nothing that was acknowledged is lost.
+fn fail_everywhere(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Engine>) {
+    for call in 0..400 {
+        let faults = Faults::default();
+        let engine = std::sync::Arc::new(FaultyEngine::new(
+            std::sync::Arc::<dyn Engine>::from(make()),
+            faults.clone(),
+        ));
+        let files = MemoryFiles::new();
+        let open = || {
+            builder().durability(Durability::Process).open_with(std::sync::Arc::clone(&engine), files.clone())
+        };
+        let store = open().unwrap();
+        let mut model = Model::default();
+        let mut random = Random(3);
+        fail(&faults, call);
+        let mut failed = None;
+        for _ in 0..80 {
+            let number = random.below(40);
+            let outcome = match random.below(6) {
+                0..=2 => {
+                    let done = store.insert(&key(number), "v").map(|_| ());
+                    if done.is_ok() {
+                        model.insert(key(number), b"v".to_vec());
+                    }
+                    done
+                }
+                3 => {
+                    let done = store.remove(&key(number)).map(|_| ());
+                    if done.is_ok() {
+                        model.remove(&key(number));
+                    }
+                    done
+                }
+                4 => store.get(&stranger(number)).map(|_| ()),
+                _ => store.flush(),
+            };
+            if outcome.is_err() {
+                failed = Some(key(number));
+                break;
+            }
+        }
+        faults.heal();
+        let check = |store: &AdaptiveStore| {
+            for (known, value) in &model.rows {
+                if failed.as_ref() != Some(known) {
+                    assert_eq!(store.get(known).unwrap().as_ref(), Some(value), "after call {call}");
+                }
+            }
+            for (found, _) in store.iter().map(Result::unwrap) {
+                assert!(
+                    model.rows.contains_key(&found) || failed.as_ref() == Some(&found),
+                    "after call {call}"
+                );
+                assert!(store.may_contain(&found).unwrap());
+            }
+            store.verify().unwrap();
+        };
+        check(&store);
+        // It goes on, and what follows the failure is safe, too.
+        store.insert("after", "all").unwrap();
+        drop(store);
+        let store = open().unwrap();
+        assert_eq!(store.get("after").unwrap(), Some(b"all".to_vec()));
+        model.insert(b"after".to_vec(), b"all".to_vec());
+        check_again(&store, &model, failed.as_ref(), call);
+        if failed.is_none() {
+            assert!(call > 50, "only {call} calls");
+            return;
+        }
+    }
+    panic!("the run never ends");
+}
+
+fn check_again(store: &AdaptiveStore, model: &Model, failed: Option<&Vec<u8>>, call: u64) {
+    for (known, value) in &model.rows {
+        if failed != Some(known) {
+            assert_eq!(store.get(known).unwrap().as_ref(), Some(value), "opened after call {call}");
+        }
+    }
+    store.verify().unwrap();
+}
+
+#[test]
+fn an_engine_that_fails_at_any_call_loses_nothing() {
+    fail_everywhere(Faults::fail_after, &mut || Box::new(MemoryEngine::new()));
+    fail_everywhere(Faults::lose_answer_after, &mut || Box::new(MemoryEngine::new()));
+}
+
+#[test]
+fn real_engines_behind_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut number = 0;
+    let mut path = || {
+        number += 1;
+        folder.path().join(number.to_string())
+    };
+    // A call now and then, because opening them takes time.
+    for call in [3, 17, 40] {
+        for engine in [
+            Box::new(FjallEngine::open(&path(), None).unwrap()) as Box<dyn Engine>,
+            Box::new(RedbEngine::open(&path(), None).unwrap()),
+        ] {
+            let faults = Faults::default();
+            let engine = std::sync::Arc::new(FaultyEngine::new(
+                std::sync::Arc::<dyn Engine>::from(engine),
+                faults.clone(),
+            ));
+            let files = MemoryFiles::new();
+            let store = builder().open_with(std::sync::Arc::clone(&engine), files.clone()).unwrap();
+            faults.fail_after(call);
+            let stored: Vec<u64> =
+                (0..100).filter(|number| store.insert(&key(*number), "v").is_ok()).collect();
+            assert!(stored.len() < 100);
+            drop(store);
+            faults.heal();
+            let store = builder().open_with(engine, files).unwrap();
+            assert!(stored.iter().all(|number| store.contains_key(&key(*number)).unwrap()));
+            store.verify().unwrap();
+        }
+    }
+}
+
+#[test]
+fn merging_takes_in_what_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = builder().open(folder.path().join("mine")).unwrap();
+    // Another engine and another hash key.
+    let theirs =
+        builder().engine(twiceshy_store::EngineKind::Redb).open(folder.path().join("theirs")).unwrap();
+    let mut model = Model::default();
+    let rows = |numbers: std::ops::Range<u64>, value: &str| -> Vec<_> {
+        numbers.map(|number| (key(number), value.as_bytes().to_vec())).collect()
+    };
+    theirs.insert_batch(&rows(500..3_000, "theirs")).unwrap();
+    mine.insert_batch(&rows(0..1_000, "mine")).unwrap();
+    for (key, value) in rows(500..3_000, "theirs").into_iter().chain(rows(0..1_000, "mine")) {
+        model.insert(key, value);
+    }
+    let merged = mine.merge_from(&theirs).unwrap();
+    assert_eq!((merged.added, merged.kept), (2_000, 500));
+    model.check(&mine);
+    // Again, after an interruption.
+    let merged = mine.merge_from(&theirs).unwrap();
+    assert_eq!((merged.added, merged.kept), (0, 2_500));
+    let merged = mine.merge_from(&mine).unwrap();
+    assert_eq!((merged.added, merged.kept), (0, 3_000));
+    model.check(&mine);
+}

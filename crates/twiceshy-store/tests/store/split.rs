@@ -1,0 +1,138 @@
+//! The split set-up and the twins, beside a model.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{Random, key, stranger};
+use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::{AdaptiveStore, Database, Durability, FilteredDb, KeyValue, TwinFilter, TwinStore};
+
+/// Somebody's database, which can be made to fail.
+#[derive(Default)]
+struct Rows {
+    rows: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+    is_broken: AtomicBool,
+    reads: Mutex<u64>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("broken")]
+struct Broken;
+
+impl Database for &Rows {
+    type Error = Broken;
+
+    fn read(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Broken> {
+        *self.reads.lock().unwrap() += 1;
+        if self.is_broken.load(Ordering::Relaxed) {
+            Err(Broken)
+        } else {
+            Ok(self.rows.lock().unwrap().get(key).cloned())
+        }
+    }
+
+    fn write(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Broken> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            return Err(Broken);
+        }
+        match value {
+            Some(value) => self.rows.lock().unwrap().insert(key.to_vec(), value.to_vec()),
+            None => self.rows.lock().unwrap().remove(key),
+        };
+        Ok(())
+    }
+}
+
+fn filter() -> AdaptiveStore {
+    AdaptiveStore::builder().error_rate(0.1).capacity(10).in_memory().unwrap()
+}
+
+#[test]
+fn a_database_behind_a_filter_answers_as_before() {
+    let rows = Rows::default();
+    let db = FilteredDb::new(&rows, filter());
+    let mut random = Random(1);
+    for _ in 0..5_000 {
+        let number = random.below(300);
+        match random.below(4) {
+            0 => db.insert(&key(number), number.to_string()).unwrap(),
+            1 => {
+                let was_there = rows.rows.lock().unwrap().contains_key(&key(number));
+                assert_eq!(db.remove(&key(number)).unwrap(), was_there);
+            }
+            2 => assert_eq!(
+                db.get(&key(number)).unwrap(),
+                rows.rows.lock().unwrap().get(&key(number)).cloned()
+            ),
+            _ => assert!(!db.contains_key(&stranger(number)).unwrap()),
+        }
+    }
+    assert_eq!(db.keys().verify().unwrap().keys, rows.rows.lock().unwrap().len() as u64);
+    // All strangers were asked before: the database is not.
+    let before = *rows.reads.lock().unwrap();
+    for number in 0..300 {
+        assert!(!db.contains_key(&stranger(number)).unwrap());
+    }
+    assert!(*rows.reads.lock().unwrap() - before <= 3, "a few may wait for a larger filter");
+}
+
+#[test]
+fn a_database_that_fails_in_between_leaves_no_lasting_mistake() {
+    let rows = Rows::default();
+    let db = FilteredDb::new(&rows, filter());
+    db.insert("kept", "1").unwrap();
+    rows.is_broken.store(true, Ordering::Relaxed);
+    assert!(db.insert("lost", "1").is_err());
+    assert!(db.remove("kept").is_err());
+    rows.is_broken.store(false, Ordering::Relaxed);
+    // The filter knows a key that the database does not have; the first query mends that.
+    assert!(db.keys().may_contain("lost").unwrap());
+    assert_eq!(db.get("lost").unwrap(), None);
+    assert!(!db.keys().may_contain("lost").unwrap());
+    assert_eq!(db.get("kept").unwrap(), Some(b"1".to_vec()));
+    assert_eq!(db.keys().verify().unwrap().keys, 1);
+}
+
+#[test]
+fn a_database_with_keys_is_taken_in() {
+    let rows = Rows::default();
+    for number in 0..2_500 {
+        rows.rows.lock().unwrap().insert(key(number), b"old".to_vec());
+    }
+    let db = FilteredDb::new(&rows, filter());
+    let keys: Vec<_> = rows.rows.lock().unwrap().keys().cloned().collect();
+    assert_eq!(db.import(&keys[..1_700]).unwrap(), 1_700);
+    // Again, from the start, after an interruption.
+    assert_eq!(db.import(&keys).unwrap(), 800);
+    assert!(keys.iter().all(|key| db.contains_key(key).unwrap()));
+}
+
+#[test]
+fn twins_answer_like_a_map() {
+    for kind in [TwinFilter::None, TwinFilter::Bloom, TwinFilter::Quotient] {
+        let engine = std::sync::Arc::new(MemoryEngine::new());
+        let mut model = BTreeMap::new();
+        for round in 0..2 {
+            let open = TwinStore::open(kind, std::sync::Arc::clone(&engine), Durability::Relaxed, 500, 0.05);
+            let twin = open.unwrap();
+            let mut random = Random(round);
+            for _ in 0..2_000 {
+                let rows: Vec<_> =
+                    (0..3).map(|_| (key(random.below(300)), random.next().to_le_bytes())).collect();
+                match random.below(3) {
+                    0 => {
+                        let before = model.len();
+                        model.extend(rows.iter().map(|(key, value)| (key.clone(), value.to_vec())));
+                        let rows: Vec<_> =
+                            rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+                        assert_eq!(twin.insert_batch(&rows).unwrap(), (model.len() - before) as u64);
+                    }
+                    1 => assert_eq!(twin.remove(&rows[0].0).unwrap(), model.remove(&rows[0].0).is_some()),
+                    _ => assert_eq!(twin.get(&rows[0].0).unwrap(), model.get(&rows[0].0).cloned()),
+                }
+            }
+            twin.flush().unwrap();
+        }
+    }
+}
