@@ -11,9 +11,10 @@
 //! | 48 | 8 | 0 |
 //! | 56 | | the filter, in its own format with its own checksums |
 //!
-//! All numbers are little-endian. A snapshot may know more than an engine that has lost the end of its writes in a power
-//! cut: then its number is beyond the journal's end. Such a filter must not be taken as it is, because it may have
-//! forgotten keys whose removal was lost; but the lengths of its fingerprints say what was learned.
+//! All numbers are little-endian. A snapshot is written when everything that it knows is safe in the engine, so an
+//! engine that lost the end of its writes in a power cut never meets a filter that is ahead of it. One that is ahead all
+//! the same (the rows come from a backup) shows by its number, and is not taken as it is, because it may have forgotten
+//! keys whose removal is undone; but the lengths of its fingerprints say what was learned.
 
 use std::io::{self, Read};
 

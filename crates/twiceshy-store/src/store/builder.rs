@@ -123,7 +123,7 @@ impl StoreBuilder {
             hasher: None,
             durability: Durability::default(),
             cache_bytes: None,
-            save_after: 1 << 18,
+            save_after: 1 << 20,
             create: true,
         }
     }
@@ -175,7 +175,8 @@ impl StoreBuilder {
     }
 
     /// The filter is saved in the background when so many keys came and went, and at least a quarter of all, since it was
-    /// saved the last time; 262,144 by default. After a crash so much has to be done again, which takes seconds.
+    /// saved the last time; 1,048,576 by default. Writers wait for a sync of the engine then. After a crash so much has to be
+    /// done again: seconds.
     pub fn save_after(mut self, changes: u64) -> Self {
         self.save_after = changes;
         self

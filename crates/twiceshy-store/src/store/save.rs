@@ -49,9 +49,6 @@ impl Shared {
     }
 
     /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
-    ///
-    /// The engine need not be synced for that. If it loses the end of its writes in a power cut, its journal ends before
-    /// the snapshot, which is then not taken as it is.
     pub(super) fn save(&self) -> Result<(), StoreError> {
         let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
         let (filter, mark, records) = {
@@ -59,6 +56,9 @@ impl Shared {
             self.write_learned(&mut writer)?;
             (self.filter()?.try_clone()?, writer.mark, writer.records)
         };
+        // A filter that has forgotten a removed key must not meet an engine that still has it after a power cut: what was
+        // learned about that key would be lost, and it was safe.
+        self.engine.sync()?;
         snapshot::write(&*self.files, &self.id, mark, &filter)
             .map_err(|source| file_error("write", &*self.files, snapshot::NAME, source))?;
         let mut batch = Batch::new();

@@ -192,6 +192,13 @@ fn a_snapshot_that_is_older_or_newer_than_the_rows_is_not_taken() {
     assert!(why(&store).contains("newer than the rows"), "{}", why(&store));
     assert_eq!(store.get("later").unwrap(), None);
     store.verify().unwrap();
+    // What comes now has the numbers that the snapshot knows from another past: it must not be taken later, either.
+    for number in 1_000..1_020 {
+        store.insert(&key(number), "v").unwrap();
+    }
+    let store = early.after_kill().open(builder()).unwrap();
+    assert!((1_000..1_020).all(|number| store.contains_key(&key(number)).unwrap()));
+    store.verify().unwrap();
 }
 
 #[test]
