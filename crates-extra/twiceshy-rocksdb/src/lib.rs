@@ -25,7 +25,7 @@ use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, LogLevel, Options, ReadOptions,
     WriteBatch, WriteOptions, properties,
 };
-use twiceshy_store::engine::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+use twiceshy_store::engine::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 use error::failed;
 
@@ -122,23 +122,15 @@ impl Engine for RocksEngine {
         self.database.get_cf(self.space(space), key).map_err(failed)
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        if until.is_some_and(|until| until <= from) {
-            return Ok(());
-        }
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let mut bounds = ReadOptions::default();
-        if let Some(until) = until {
-            bounds.set_iterate_upper_bound(until);
+        if let Some(until) = keys.until {
+            // It may lie before the first key: then there is nothing.
+            bounds.set_iterate_upper_bound(until.max(keys.from));
         }
         // An iterator sees what was there when it was made: it needs no snapshot.
         let mut rows = self.database.raw_iterator_cf_opt(self.space(space), bounds);
-        rows.seek(from);
+        rows.seek(keys.from);
         while let Some((key, value)) = rows.item() {
             if visit(key, value).is_break() {
                 return Ok(());

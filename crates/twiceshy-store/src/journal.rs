@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 
 use twiceshy::Record;
 
-use crate::engine::{Batch, Engine, Space};
+use crate::engine::{Batch, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::rows::{HEAD_BYTES, Head};
 
@@ -102,7 +102,7 @@ pub(crate) fn read(
     // Page by page, so that `visit` can use the engine.
     while let Some(start) = from.take() {
         let mut page = Vec::new();
-        engine.scan(Space::Journal, &start, None, &mut |key, value| {
+        engine.scan(Space::Journal, Keys { from: &start, until: None }, &mut |key, value| {
             page.push((key.to_vec(), value.to_vec()));
             if page.len() < PAGE_ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
@@ -149,7 +149,7 @@ pub(crate) fn clear(engine: &dyn Engine, batch: &mut Batch, up_to: Mark) -> Resu
     let mut numbers = Vec::new();
     let until = up_to.number.checked_add(1).map(u64::to_be_bytes);
     let until = until.as_ref().map(<[u8; 8]>::as_slice);
-    engine.scan(Space::Journal, &[], until, &mut |key, _| {
+    engine.scan(Space::Journal, Keys { from: &[], until }, &mut |key, _| {
         numbers.push(key.to_vec());
         ControlFlow::Continue(())
     })?;

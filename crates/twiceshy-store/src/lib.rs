@@ -55,3 +55,8 @@ pub use memory_files::MemoryFiles;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
 pub use twin::{KeyValue, Lookups, TwinFilter, TwinStore};
+
+/// The README's examples are tests, here because this crate knows all that they use.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

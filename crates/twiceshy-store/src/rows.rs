@@ -23,7 +23,7 @@ use std::sync::Arc;
 use twiceshy::reverse_map::Row;
 use twiceshy::{Hasher, Prefix, ReverseMap};
 
-use crate::engine::{Batch, Durability, Engine, Space};
+use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 
 /// The first bytes of a row's key.
@@ -141,30 +141,28 @@ impl Rows {
         // The keys whose hashes have the same head, nearly always one.
         let mut group = Group::default();
         let mut flow = ControlFlow::Continue(());
-        self.rows_from(&from, until.as_ref().map(<[u8; HEAD_BYTES]>::as_slice), &mut |row_key, key, _| {
-            let same = group.head == hash_bits(row_key);
-            if !same {
-                flow = group.visit(&hashes, visit);
-                group.head = hash_bits(row_key);
-            }
-            group.keys.push((self.hash(key), key.to_vec()));
-            flow
-        })?;
+        self.rows_from(
+            Keys { from: &from, until: until.as_ref().map(Head::as_slice) },
+            &mut |row_key, key, _| {
+                let same = group.head == hash_bits(row_key);
+                if !same {
+                    flow = group.visit(&hashes, visit);
+                    group.head = hash_bits(row_key);
+                }
+                group.keys.push((self.hash(key), key.to_vec()));
+                flow
+            },
+        )?;
         if flow.is_continue() {
             let _ = group.visit(&hashes, visit);
         }
         Ok(())
     }
 
-    /// Calls `visit` with the row's key, the key and the value of all rows from one row's key to another's.
-    pub(crate) fn rows_from(
-        &self,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut VisitRow<'_>,
-    ) -> Result<(), StoreError> {
+    /// Calls `visit` with the row's key, the key and the value of all rows in a range of row's keys.
+    pub(crate) fn rows_from(&self, keys: Keys<'_>, visit: &mut VisitRow<'_>) -> Result<(), StoreError> {
         let mut failed = None;
-        self.engine.scan(Space::Rows, from, until, &mut |row_key, value| match decode(row_key, value) {
+        self.engine.scan(Space::Rows, keys, &mut |row_key, value| match decode(row_key, value) {
             Ok((key, value)) => visit(row_key, key, value),
             Err(error) => {
                 failed = Some(error);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use shuttle::thread;
 use twiceshy::{HashKey, Hasher, Query};
-use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, MemoryEngine, Space, Visit};
+use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
 use twiceshy_store::{AdaptiveStore, MemoryFiles, Recovery};
 
 /// An engine that lets other threads go on before and after everything it does.
@@ -42,14 +42,8 @@ impl Engine for Slow {
         slowly(|| self.0.get(space, key))
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        slowly(|| self.0.scan(space, from, until, visit))
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        slowly(|| self.0.scan(space, keys, visit))
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {

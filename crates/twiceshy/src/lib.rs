@@ -72,8 +72,3 @@ pub use key::{Key, KeyBuffer};
 pub use mem::Memory;
 pub use prefix::Prefix;
 pub use reverse_map::{MemoryMap, ReverseMap};
-
-/// The README's examples are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Batch, Durability, Engine, Space};
+use super::{Batch, Durability, Engine, Keys, Space};
 
 /// A row as a scan sees it.
 type Row = (Vec<u8>, Vec<u8>);
@@ -109,7 +109,7 @@ fn scans_are_sorted_and_end(engine: &impl Engine) -> Result<(), String> {
     }
     let mut visited = 0;
     engine
-        .scan(Space::Rows, b"", None, &mut |_, _| {
+        .scan(Space::Rows, Keys::ALL, &mut |_, _| {
             visited += 1;
             if visited == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
@@ -222,7 +222,7 @@ fn scan(engine: &impl Engine, space: Space, from: &[u8], until: Option<&[u8]>) -
         rows.push((key.to_vec(), value.to_vec()));
         ControlFlow::Continue(())
     };
-    engine.scan(space, from, until, visit).map_err(|error| error.to_string())?;
+    engine.scan(space, Keys { from, until }, visit).map_err(|error| error.to_string())?;
     Ok(rows)
 }
 

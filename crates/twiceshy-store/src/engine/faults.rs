@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use super::{Batch, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+use super::{Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 /// When a [`FaultyEngine`] fails. Clones command the same engine.
 #[derive(Debug, Clone, Default)]
@@ -111,16 +111,10 @@ impl<E: Engine> Engine for FaultyEngine<E> {
         self.inner.get(space, key)
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         self.check()?;
         self.faults.state.reads.fetch_add(1, Ordering::SeqCst);
-        self.inner.scan(space, from, until, visit)
+        self.inner.scan(space, keys, visit)
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {

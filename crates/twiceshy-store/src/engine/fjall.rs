@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 
-use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 const NAME: &str = "fjall";
 
@@ -56,21 +56,10 @@ impl Engine for FjallEngine {
         Ok(self.space(space).get(key).map_err(failed)?.map(|value| value.to_vec()))
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         // Without a snapshot it may see a part of a batch that is being written.
         let snapshot = self.database.snapshot();
-        let rows = match until {
-            Some(until) if until <= from => return Ok(()),
-            Some(until) => snapshot.range(self.space(space), from..until),
-            None => snapshot.range(self.space(space), from..),
-        };
-        for row in rows {
+        for row in snapshot.range::<&[u8], _>(self.space(space), keys.bounds()) {
             let (key, value) = row.into_inner().map_err(failed)?;
             if visit(&key, &value).is_break() {
                 break;

@@ -1,10 +1,9 @@
 //! Rows in memory.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{PoisonError, RwLock};
 
-use super::{Batch, Change, Durability, Engine, EngineError, Space, Visit};
+use super::{Batch, Change, Durability, Engine, EngineError, Keys, Space, Visit};
 
 /// The rows of a space.
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -55,19 +54,9 @@ impl Engine for MemoryEngine {
         Ok(spaces[space as usize].get(key).cloned())
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        if until.is_some_and(|until| until <= from) {
-            return Ok(());
-        }
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let spaces = self.spaces.read().unwrap_or_else(PoisonError::into_inner);
-        let until = until.map_or(Bound::Unbounded, Bound::Excluded);
-        for (key, value) in spaces[space as usize].range::<[u8], _>((Bound::Included(from), until)) {
+        for (key, value) in spaces[space as usize].range::<[u8], _>(keys.bounds()) {
             if visit(key, value).is_break() {
                 break;
             }

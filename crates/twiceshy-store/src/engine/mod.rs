@@ -32,7 +32,7 @@ pub use memory::MemoryEngine;
 #[cfg(feature = "redb")]
 pub use redb::RedbEngine;
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 /// One of the separate sets of rows that an engine keeps.
@@ -141,6 +141,30 @@ impl Batch {
     }
 }
 
+/// A range of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keys<'a> {
+    /// The first key that belongs to it.
+    pub from: &'a [u8],
+    /// The first key behind it; `None` if there is no end.
+    pub until: Option<&'a [u8]>,
+}
+
+impl<'a> Keys<'a> {
+    /// All keys.
+    pub const ALL: Self = Self { from: &[], until: None };
+
+    /// The range for `range` of ordered maps. An empty one, which some of them take for a mistake, is one that holds
+    /// nothing: the empty key is none.
+    pub fn bounds(self) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+        match self.until {
+            Some(until) if until <= self.from => (Bound::Included(&[]), Bound::Excluded(&[0])),
+            Some(until) => (Bound::Included(self.from), Bound::Excluded(until)),
+            None => (Bound::Included(self.from), Bound::Unbounded),
+        }
+    }
+}
+
 /// What a scan calls with the key and the value of every row, until it says `Break`. It must not use the engine.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
@@ -162,14 +186,8 @@ pub trait Engine: Send + Sync + 'static {
     /// The value of a key.
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError>;
 
-    /// Calls `visit` for all rows with a key from `from` on and before `until`, in ascending order of the keys.
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError>;
+    /// Calls `visit` for all rows with keys in a range, in ascending order of the keys.
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError>;
 
     /// Makes all changes of a batch, or none.
     ///
@@ -207,14 +225,8 @@ impl<E: Engine + ?Sized> Engine for Arc<E> {
         (**self).get(space, key)
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        (**self).scan(space, from, until, visit)
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        (**self).scan(space, keys, visit)
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use redb::{Database, DatabaseError, Error, ReadableDatabase, StorageBackend, TableDefinition, TableError};
 
-use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 const NAME: &str = "redb";
 
@@ -120,24 +120,11 @@ impl Engine for RedbEngine {
         Ok(rows.get(key).map_err(failed)?.map(|value| value.value().to_vec()))
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        if until.is_some_and(|until| until <= from) {
-            return Ok(());
-        }
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let database = self.database();
         let reads = database.begin_read().map_err(failed)?;
         let table = reads.open_table(table(space)).map_err(failed)?;
-        let rows = match until {
-            Some(until) => table.range(from..until),
-            None => table.range(from..),
-        };
-        for row in rows.map_err(failed)? {
+        for row in table.range::<&[u8]>(keys.bounds()).map_err(failed)? {
             let (key, value) = row.map_err(failed)?;
             if visit(key.value(), value.value()).is_break() {
                 break;

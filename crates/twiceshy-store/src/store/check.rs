@@ -7,6 +7,7 @@ use twiceshy::{AdaptiveSet, Query};
 
 use super::AdaptiveStore;
 use super::open::set_error;
+use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Ordering;
 
@@ -43,7 +44,7 @@ impl AdaptiveStore {
         let filter = shared.filter()?;
         filter.validate().map_err(|what| StoreError::Disagree { what })?;
         let mut wrong = None;
-        shared.rows.rows_from(&[], None, &mut |row_key, key, _| {
+        shared.rows.rows_from(Keys::ALL, &mut |row_key, key, _| {
             if shared.rows.is_in_place(row_key, key) {
                 return ControlFlow::Continue(());
             }

@@ -4,6 +4,8 @@
 //! writer lock. Whoever has held the lock looks into the queue after letting it go. So a lesson is never left lying:
 //! a thread that puts one in and finds the lock taken does so before its holder looks.
 
+use std::collections::VecDeque;
+
 use twiceshy::error::AdaptError;
 use twiceshy::{Adapted, Query};
 
@@ -26,17 +28,7 @@ impl Shared {
     /// The filter said *maybe* to a key that is not there.
     pub(super) fn learn(self: &Arc<Self>, key: &[u8]) {
         self.counters.add(Count::Mistakes, 1);
-        let queued = match self.lessons.lock() {
-            Ok(mut lessons) => {
-                let bytes: usize = lessons.iter().map(Vec::len).sum();
-                let has_room = lessons.len() < MOST_LESSONS && bytes + key.len() <= MOST_LESSON_BYTES;
-                if has_room {
-                    lessons.push_back(key.to_vec());
-                }
-                has_room
-            }
-            Err(_) => false,
-        };
+        let queued = self.lessons.lock().is_ok_and(|mut lessons| lessons.push(key));
         if !queued {
             self.counters.add(Count::Dropped, 1);
         }
@@ -45,7 +37,7 @@ impl Shared {
 
     /// Does what is in the queue, unless another thread holds the writer lock: it will look when it is done.
     pub(super) fn study(self: &Arc<Self>) {
-        while self.lessons.lock().is_ok_and(|lessons| !lessons.is_empty()) {
+        while self.lessons.lock().is_ok_and(|lessons| !lessons.keys.is_empty()) {
             let mut writer = match self.writer.try_lock() {
                 Ok(writer) => writer,
                 Err(TryLockError::WouldBlock) => {
@@ -54,7 +46,7 @@ impl Shared {
                 }
                 Err(TryLockError::Poisoned(_)) => return,
             };
-            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop_front()) {
+            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop()) {
                 self.take_lesson(&mut writer, key);
             }
             while !writer.waiting.is_empty()
@@ -187,6 +179,32 @@ impl Shared {
             self.is_helped.store(false, Ordering::SeqCst);
             return;
         }
+    }
+}
+
+/// Keys that were mistakes and are to be learned.
+#[derive(Default)]
+pub(super) struct Lessons {
+    keys: VecDeque<Vec<u8>>,
+    /// The bytes of all of them.
+    bytes: usize,
+}
+
+impl Lessons {
+    /// `false` if there is no room.
+    fn push(&mut self, key: &[u8]) -> bool {
+        let has_room = self.keys.len() < MOST_LESSONS && self.bytes + key.len() <= MOST_LESSON_BYTES;
+        if has_room {
+            self.bytes += key.len();
+            self.keys.push_back(key.to_vec());
+        }
+        has_room
+    }
+
+    fn pop(&mut self) -> Option<Vec<u8>> {
+        let key = self.keys.pop_front()?;
+        self.bytes -= key.len();
+        Some(key)
     }
 }
 

@@ -53,7 +53,6 @@ pub use open::Recovery;
 pub use read::Iter;
 pub use stats::StoreStats;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
@@ -69,6 +68,7 @@ use crate::sync::{
     Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard,
     thread,
 };
+use learn::Lessons;
 use stats::Counters;
 
 /// A key-value store on disk with an adaptive filter in front: absent keys cost no disk access, and no mistake is made
@@ -117,7 +117,7 @@ struct Shared {
     /// Held while a snapshot is written.
     saving: Mutex<()>,
     /// Keys that were mistakes and are to be learned.
-    lessons: Mutex<VecDeque<Vec<u8>>>,
+    lessons: Mutex<Lessons>,
     /// Keys in the store.
     keys: AtomicU64,
     counters: Counters,

@@ -7,6 +7,7 @@ use twiceshy::Key;
 
 use super::stats::Count;
 use super::{AdaptiveStore, Shared};
+use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Arc;
 
@@ -64,7 +65,7 @@ impl AdaptiveStore {
     /// How many keys there are. Counts them all; [`approximate_len`](Self::approximate_len) does not.
     pub fn len(&self) -> Result<u64, StoreError> {
         let mut keys = 0;
-        self.shared.rows.rows_from(&[], None, &mut |_, _, _| {
+        self.shared.rows.rows_from(Keys::ALL, &mut |_, _, _| {
             keys += 1;
             ControlFlow::Continue(())
         })?;
@@ -74,7 +75,7 @@ impl AdaptiveStore {
     /// Whether there are no keys.
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         let mut is_empty = true;
-        self.shared.rows.rows_from(&[], None, &mut |_, _, _| {
+        self.shared.rows.rows_from(Keys::ALL, &mut |_, _, _| {
             is_empty = false;
             ControlFlow::Break(())
         })?;
@@ -112,7 +113,7 @@ impl Iter<'_> {
     fn read_page(&mut self, from: &[u8]) -> Result<(), StoreError> {
         let (mut bytes, mut next) = (0, None);
         let page = &mut self.page;
-        self.store.shared.rows.rows_from(from, None, &mut |row_key, key, value| {
+        self.store.shared.rows.rows_from(Keys { from, until: None }, &mut |row_key, key, value| {
             page.push_back((key.to_vec(), value.to_vec()));
             bytes += key.len() + value.len();
             if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
-use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use twiceshy::Query;
-use twiceshy_store::engine::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Space, Visit};
+use twiceshy_store::engine::{
+    Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit,
+};
 use twiceshy_store::files::{Files, NewFile};
 use twiceshy_store::{AdaptiveStore, MemoryFiles, StoreBuilder, StoreError};
 
@@ -141,20 +142,8 @@ impl Engine for Disk {
         Ok(self.log.lock().unwrap().rows[space as usize].get(key).cloned())
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
-        if until.is_some_and(|until| until <= from) {
-            return Ok(());
-        }
-        let until = until.map_or(Bound::Unbounded, Bound::Excluded);
-        for (key, value) in
-            self.log.lock().unwrap().rows[space as usize].range::<[u8], _>((Bound::Included(from), until))
-        {
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
+        for (key, value) in self.log.lock().unwrap().rows[space as usize].range::<[u8], _>(keys.bounds()) {
             if visit(key, value).is_break() {
                 break;
             }

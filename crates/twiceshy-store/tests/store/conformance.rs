@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use twiceshy_store::engine::{
-    Batch, Change, Durability, Engine, EngineError, FjallEngine, MemoryEngine, RedbEngine, Space, Visit,
-    conformance,
+    Batch, Change, Durability, Engine, EngineError, FjallEngine, Keys, MemoryEngine, RedbEngine, Space,
+    Visit, conformance,
 };
 
 #[test]
@@ -92,17 +92,11 @@ impl Engine for Wrong {
         Ok(value.filter(|value| self.1 != Fault::EmptyValueIsNone || !value.is_empty()))
     }
 
-    fn scan(
-        &self,
-        space: Space,
-        from: &[u8],
-        until: Option<&[u8]>,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), EngineError> {
+    fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let mut rows = Vec::new();
-        let included = until.map(|until| [until, &[0]].concat());
-        let until = if self.1 == Fault::UntilIncluded { included.as_deref() } else { until };
-        self.0.scan(self.space(space), from, until, &mut |key, value| {
+        let included = keys.until.map(|until| [until, &[0]].concat());
+        let until = if self.1 == Fault::UntilIncluded { included.as_deref() } else { keys.until };
+        self.0.scan(self.space(space), Keys { until, ..keys }, &mut |key, value| {
             rows.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         })?;
@@ -110,7 +104,7 @@ impl Engine for Wrong {
             rows.reverse();
         }
         for (key, value) in rows {
-            if self.1 == Fault::FromExcluded && key == from {
+            if self.1 == Fault::FromExcluded && key == keys.from {
                 continue;
             }
             if visit(&key, &value).is_break() && self.1 != Fault::BreakIgnored {
