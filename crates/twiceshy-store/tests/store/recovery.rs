@@ -168,7 +168,7 @@ fn a_snapshot_of_a_newer_version_is_set_aside() {
 fn a_snapshot_that_is_older_or_newer_than_the_rows_is_not_taken() {
     let disk = Disk::new();
     let store = disk.open(builder().durability(Durability::Power)).unwrap();
-    fill(&store);
+    let model = fill(&store);
     store.close().unwrap();
     let mut old = Vec::new();
     disk.files.edit(SNAPSHOT, |bytes| old = bytes.clone());
@@ -185,6 +185,8 @@ fn a_snapshot_that_is_older_or_newer_than_the_rows_is_not_taken() {
     assert!(why(&store).contains("older"), "{}", why(&store));
     assert_eq!(store.get("later").unwrap(), Some(b"1".to_vec()));
     store.verify().unwrap();
+    // But what it has learned is heeded.
+    model.check_mistakes(&store, &model.fixed);
 
     // These rows are a backup from before the snapshot.
     early.files.edit(SNAPSHOT, |bytes| *bytes = new);
@@ -192,6 +194,7 @@ fn a_snapshot_that_is_older_or_newer_than_the_rows_is_not_taken() {
     assert!(why(&store).contains("newer than the rows"), "{}", why(&store));
     assert_eq!(store.get("later").unwrap(), None);
     store.verify().unwrap();
+    model.check_mistakes(&store, &model.fixed);
     // What comes now has the numbers that the snapshot knows from another past: it must not be taken later, either.
     for number in 1_000..1_020 {
         store.insert(&key(number), "v").unwrap();
