@@ -345,3 +345,16 @@ fn a_long_journal_is_done_again_in_one_pass() {
     model.check(&store);
     assert_eq!(store.verify().unwrap().leftovers, 0);
 }
+
+#[test]
+fn a_filter_that_is_built_from_the_rows_heeds_the_journal() {
+    let disk = Disk::new();
+    let store = disk.open(builder()).unwrap();
+    let model = fill(&store);
+    store.flush().unwrap();
+    let after = disk.after_power_cut(0);
+    after.files.edit(SNAPSHOT, |bytes| bytes.clear());
+    let store = after.open(builder()).unwrap();
+    assert!(why(&store).contains("cut off"), "{}", why(&store));
+    model.check(&store);
+}
