@@ -54,6 +54,7 @@ pub use read::Iter;
 pub use stats::StoreStats;
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc as StdArc;
 
 use twiceshy::{AdaptiveFilter, Record};
@@ -190,8 +191,37 @@ impl Shared {
         self.filter.write().map_err(|_| StoreError::Broken)
     }
 
-    fn writer(&self) -> Result<MutexGuard<'_, Writer>, StoreError> {
-        self.writer.lock().map_err(|_| StoreError::Broken)
+    fn writer(self: &Arc<Self>) -> Result<WriterLock<'_>, StoreError> {
+        let guard = self.writer.lock().map_err(|_| StoreError::Broken)?;
+        Ok(WriterLock { shared: self, guard: Some(guard) })
+    }
+}
+
+/// The writer lock. Whoever has held it does afterwards what others have left in the queue meanwhile.
+struct WriterLock<'a> {
+    shared: &'a Arc<Shared>,
+    /// There until it is dropped.
+    guard: Option<MutexGuard<'a, Writer>>,
+}
+
+impl Drop for WriterLock<'_> {
+    fn drop(&mut self) {
+        drop(self.guard.take());
+        self.shared.study();
+    }
+}
+
+impl Deref for WriterLock<'_> {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        self.guard.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for WriterLock<'_> {
+    fn deref_mut(&mut self) -> &mut Writer {
+        self.guard.as_mut().expect("it is there until it is dropped")
     }
 }
 

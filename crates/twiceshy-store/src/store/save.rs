@@ -4,7 +4,7 @@ use super::{AdaptiveStore, Shared};
 use crate::engine::{Batch, Durability};
 use crate::error::StoreError;
 use crate::files::Files;
-use crate::sync::Ordering;
+use crate::sync::{Arc, Ordering};
 use crate::{journal, snapshot};
 
 impl AdaptiveStore {
@@ -37,7 +37,7 @@ impl Shared {
     }
 
     /// Saves the filter, unless the last snapshot knows everything.
-    pub(super) fn save_if_changed(&self) -> Result<(), StoreError> {
+    pub(super) fn save_if_changed(self: &Arc<Self>) -> Result<(), StoreError> {
         let changed = {
             let writer = self.writer()?;
             writer.records > 0 || !writer.learned.is_empty() || !writer.is_saved
@@ -49,7 +49,7 @@ impl Shared {
     }
 
     /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
-    pub(super) fn save(&self) -> Result<(), StoreError> {
+    pub(super) fn save(self: &Arc<Self>) -> Result<(), StoreError> {
         let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
         let (filter, mark, records) = {
             let mut writer = self.writer()?;

@@ -10,7 +10,7 @@ use crate::engine::Batch;
 use crate::error::StoreError;
 use crate::journal::{self, Entry, Mark};
 use crate::rows::head;
-use crate::sync::{Arc, MutexGuard, Ordering};
+use crate::sync::{Arc, Ordering};
 
 /// How many keys enter the filter before readers get their turn.
 const AT_ONCE: usize = 64;
@@ -68,7 +68,7 @@ impl Shared {
         }
         let mut writer = self.writer()?;
         let written = self.insert_as_writer(&mut writer, rows);
-        self.end_writing(writer);
+        self.end_writing(&writer);
         written
     }
 
@@ -149,7 +149,7 @@ impl Shared {
         }
         let mut writer = self.writer()?;
         let removed = self.remove_as_writer(&mut writer, key);
-        self.end_writing(writer);
+        self.end_writing(&writer);
         removed
     }
 
@@ -192,13 +192,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Lets the writer lock go, and sees to what has come up meanwhile.
-    fn end_writing(self: &Arc<Self>, writer: MutexGuard<'_, Writer>) {
+    /// Has the filter saved if the journal got long.
+    fn end_writing(self: &Arc<Self>, writer: &Writer) {
         if writer.records >= self.most_records() {
             self.call_helper();
         }
-        drop(writer);
-        self.study();
     }
 
     /// Writes the lessons that are in no journal yet. They are safe with the next sync.

@@ -128,7 +128,8 @@ impl Engine for Wrong {
             }
             if self.1 == Fault::BatchTorn {
                 self.0.write(std::mem::take(&mut whole), durability)?;
-                std::thread::yield_now();
+                // Long enough for anybody to see it.
+                std::thread::sleep(std::time::Duration::from_micros(200));
             }
         }
         self.0.write(whole, durability)
