@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 0 | 8 | keys in the store after this batch, little-endian |
 //! | 8 | 4 | how many keys came, little-endian |
-//! | 12 | 5 each | the heads of their rows |
+//! | 12 | 4 each | the heads of their rows |
 //! | | | records of what else happened, one behind the other ([`Record`]) |
 //!
 //! Heads instead of hashes, because every byte here is written once more for every key.

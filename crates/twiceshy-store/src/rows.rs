@@ -6,8 +6,9 @@
 //! filter's question "which keys are these?" is a short scan. The filter's fingerprints are written nowhere: however
 //! they change, the rows stay as they are.
 //!
-//! The head is short, five bytes, because it makes every row longer: the first 39 bits of the hash, highest first, and
-//! a bit that says whether the key follows. Among the few rows with the same head the order is that of the keys; who
+//! The head is short, four bytes, because it makes every row longer: the first 31 bits of the hash, highest first, and
+//! a bit that says whether the key follows. (A key of 16 bytes then makes a row's key of 20, the most that fjall keeps
+//! without an allocation.) Among the few rows with the same head the order is that of the keys; who
 //! needs the order of whole hashes gets it from [`Rows::rows_in`], which sorts these few.
 //!
 //! A key that is too long for the engine lies under a head with that bit set and 256 further bits of its keyed hash; the
@@ -30,7 +31,7 @@ use crate::error::StoreError;
 pub(crate) type Head = [u8; HEAD_BYTES];
 
 /// The bytes of a head.
-pub(crate) const HEAD_BYTES: usize = 5;
+pub(crate) const HEAD_BYTES: usize = 4;
 /// The bits of a hash that are in no head.
 const REST_BITS: u32 = 64 - (HEAD_BYTES as u32 * 8 - 1);
 const DIGEST_BYTES: usize = 32;

@@ -91,7 +91,7 @@ fn on_fjall_and_redb() {
 #[test]
 fn long_keys_lie_under_a_digest() {
     // All keys are longer than the engine's.
-    let engine = std::sync::Arc::new(MemoryEngine::with_max_key_len(5 + 32));
+    let engine = std::sync::Arc::new(MemoryEngine::with_max_key_len(4 + 32));
     let files = MemoryFiles::new();
     let long = |text: &str| text.repeat(20);
     let open = || builder().open_with(std::sync::Arc::clone(&engine), files.clone()).unwrap();
