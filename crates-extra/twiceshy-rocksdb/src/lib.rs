@@ -25,7 +25,9 @@ use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, LogLevel, Options, ReadOptions,
     WriteBatch, WriteOptions, properties,
 };
-use twiceshy_store::engine::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
+use twiceshy_store::engine::{
+    Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit,
+};
 
 use error::failed;
 
