@@ -8,7 +8,9 @@ use std::process::Command;
 
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use twiceshy_rocksdb::RocksEngine;
-use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, EngineErrorKind, Space, conformance};
+use twiceshy_store::engine::{
+    Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, conformance,
+};
 
 fn open(folder: &Path) -> RocksEngine {
     RocksEngine::open(folder, Some(1 << 20)).unwrap()
@@ -122,7 +124,7 @@ fn damage_is_an_error() {
     let engine = open(folder.path());
     let key = 2u32.to_be_bytes();
     assert_eq!(kind(engine.get(Space::Rows, &key)), Some(EngineErrorKind::Corrupt));
-    let scan = engine.scan(Space::Rows, &[], None, &mut |_, _| std::ops::ControlFlow::Continue(()));
+    let scan = engine.scan(Space::Rows, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(()));
     assert_eq!(kind(scan), Some(EngineErrorKind::Corrupt));
     // Another table with the same keys, so that there is something to compact.
     let mut batch = Batch::new();
