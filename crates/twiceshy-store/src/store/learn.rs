@@ -156,9 +156,15 @@ impl Shared {
     }
 
     /// What the thread does: grows the filter, learns what waited for that, and saves what got long.
+    ///
+    /// It holds the lock itself, not by a [`WriterLock`](super::WriterLock): it must not call another helper, which would
+    /// wait for its end.
     fn help(self: Arc<Self>) {
         loop {
-            let Ok(mut writer) = self.writer() else { return };
+            let Ok(mut writer) = self.writer.lock() else { return };
+            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop()) {
+                self.take_lesson(&mut writer, key);
+            }
             if !writer.waiting.is_empty() {
                 self.grow_and_learn(&mut writer);
                 continue;
@@ -171,13 +177,17 @@ impl Shared {
                 if self.save().is_ok() {
                     continue;
                 }
-                let Ok(_writer) = self.writer() else { return };
-                self.is_helped.store(false, Ordering::SeqCst);
-                return;
+                let Ok(again) = self.writer.lock() else { return };
+                writer = again;
             }
             // Whoever needs help from now on gets the lock first, and sees this.
             self.is_helped.store(false, Ordering::SeqCst);
-            return;
+            drop(writer);
+            // What was left in the queue meanwhile is for this thread, unless another one has come.
+            let is_done = self.lessons.lock().is_ok_and(|lessons| lessons.keys.is_empty());
+            if is_done || self.is_helped.swap(true, Ordering::SeqCst) {
+                return;
+            }
         }
     }
 }
