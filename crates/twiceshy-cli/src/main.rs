@@ -1,0 +1,101 @@
+//! The program `twiceshy`: filters and stores from the shell, and a race that shows what they are for.
+//!
+//! One folder or file per command. What they share is beside them: reading keys (`input.rs`), printing (`output.rs`),
+//! progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`] or an error; what becomes of
+//! that, and the exit status, is decided here and nowhere else.
+
+mod filter;
+mod input;
+mod interrupt;
+mod output;
+mod progress;
+mod race;
+mod store;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use interrupt::Interrupted;
+
+/// Membership filters that make no mistake twice, and stores behind them.
+#[derive(Parser)]
+#[command(version, propagate_version = true, max_term_width = 100, after_help = STATUS)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const STATUS: &str = "Exit status, as grep's: 0 found or done, 1 not found, 2 error (130 after Ctrl-C).";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what an adaptive filter is for: the same queries, and an attack, on four stores
+    Race(race::Args),
+    /// Make filter files, ask them, look into them, merge them
+    #[command(subcommand)]
+    Filter(filter::Command),
+    /// Keep keys and values on disk behind an adaptive filter
+    #[command(subcommand)]
+    Store(store::Command),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  twiceshy completions bash > ~/.local/share/bash-completion/completions/twiceshy"
+    )]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How a command ended that could do what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Everything that was asked for is there, or everything is done.
+    Done,
+    /// Something that was asked for is not there.
+    NotFound,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NotFound) => ExitCode::from(1),
+        // Whoever closed the pipe has read enough.
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("twiceshy: {error}");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("twiceshy: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Race(args) => race::run(&args),
+        Command::Filter(command) => filter::run(&command),
+        Command::Store(command) => store::run(&command),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "twiceshy", &mut script);
+            io::Write::write_all(&mut output::stdout(), &script)?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,19 @@
+//! Progress bars, on a terminal only: `indicatif` draws nothing elsewhere, and no colours with `NO_COLOR`.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output;
+
+/// A bar for work of known length, or a line that counts up, on standard error.
+pub(crate) fn bar(what: &'static str, total: Option<u64>) -> ProgressBar {
+    if !output::for_people() {
+        return ProgressBar::hidden();
+    }
+    let template = match total {
+        Some(_) => "{msg} [{bar:32}] {human_pos} of {human_len}, {eta} left",
+        None => "{msg} {human_pos} in {elapsed}",
+    };
+    let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
+        .with_message(what)
+}
