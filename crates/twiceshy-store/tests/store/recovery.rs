@@ -132,6 +132,28 @@ fn a_snapshot_that_is_missing_or_damaged_is_made_anew_from_the_rows() {
 }
 
 #[test]
+fn a_snapshot_of_another_store_is_not_taken() {
+    let (one, other) = ((Arc::new(MemoryEngine::new()), MemoryFiles::new()), MemoryFiles::new());
+    let open = || builder().open_with(Arc::clone(&one.0), one.1.clone()).unwrap();
+    let store = open();
+    let mut model = fill(&store);
+    store.close().unwrap();
+    // The same settings and as many keys: only the store's own mark tells them apart.
+    let stranger_store = builder().open_with(MemoryEngine::new(), other.clone()).unwrap();
+    for number in 0..300 {
+        stranger_store.insert(&key(number + 1_000), "").unwrap();
+    }
+    stranger_store.close().unwrap();
+    let mut snapshot = Vec::new();
+    assert!(other.edit(SNAPSHOT, |bytes| snapshot.clone_from(bytes)));
+    assert!(one.1.edit(SNAPSHOT, |bytes| *bytes = snapshot));
+    let store = open();
+    assert!(why(&store).contains("another store"), "{}", why(&store));
+    model.fixed.clear();
+    model.check(&store);
+}
+
+#[test]
 fn every_bit_of_a_snapshot_counts() {
     let mut bytes = 0;
     with_snapshot(|files| assert!(files.edit(SNAPSHOT, |snapshot| bytes = snapshot.len())));
