@@ -20,9 +20,10 @@ const MOST_LESSONS: usize = 10_000;
 /// Nor keys that are longer than this together.
 const MOST_LESSON_BYTES: usize = 16 << 20;
 /// A filter of up to this size grows at once, which takes as long as a disk access; larger ones by a thread of its own.
-const SMALL_BYTES: usize = 64 << 10;
+/// The model checker has that thread do all it can.
+const SMALL_BYTES: usize = if cfg!(shuttle) { 0 } else { 64 << 10 };
 /// With more lessons than this that are in no journal yet, a thread writes them there.
-const MOST_UNWRITTEN: usize = 4_096;
+const MOST_UNWRITTEN: usize = if cfg!(shuttle) { 0 } else { 4_096 };
 
 impl Shared {
     /// The filter said *maybe* to a key that is not there.
