@@ -76,8 +76,9 @@ impl Folder {
 
 /// Creates a folder that only its owner can read, unless it is there, and those that it is in.
 pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
-    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-    let new: Vec<_> = path.ancestors().take_while(is_new).collect();
+    #[cfg(unix)]
+    let new: Vec<_> =
+        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

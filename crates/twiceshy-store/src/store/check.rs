@@ -102,6 +102,7 @@ impl AdaptiveStore {
     }
 
     /// Gives back memory and disk space as far as filter and engine can, and makes reads faster; may take long.
+    /// Others read and write meanwhile, but not with redb, which must be alone for that: then readers wait, too.
     pub fn compact(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         {

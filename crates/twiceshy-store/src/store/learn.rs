@@ -125,14 +125,16 @@ impl Shared {
     }
 
     /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
-    /// yet.
-    pub(super) fn grow(&self, _: &mut Writer, pending: &[&[u8]]) -> Result<(), StoreError> {
+    /// yet, and their hashes, in order.
+    pub(super) fn grow(&self, _: &mut Writer, pending: &[(u64, &[u8])]) -> Result<(), StoreError> {
         let larger = {
             let filter = self.filter()?;
             filter.grown(|prefix| {
                 let mut keys = self.rows.keys_under(prefix)?;
-                for key in pending.iter().filter(|key| prefix.covers(filter.hasher(), **key)) {
-                    if !keys.iter().any(|known| known == key) {
+                let hashes = prefix.first_words();
+                let first = pending.partition_point(|(hash, _)| hash < hashes.start());
+                for (_, key) in pending[first..].iter().take_while(|(hash, _)| hash <= hashes.end()) {
+                    if prefix.covers(filter.hasher(), *key) && !keys.iter().any(|known| known == key) {
                         keys.push(key.to_vec());
                     }
                 }

@@ -135,7 +135,8 @@ impl Shared {
             }
             done += entered;
             if entered == 0 {
-                let pending: Vec<_> = rows[..done].iter().map(|row| row.key).collect();
+                let mut pending: Vec<_> = rows[..done].iter().map(|row| (row.hash, row.key)).collect();
+                pending.sort_unstable();
                 self.grow(writer, &pending)?;
             }
         }

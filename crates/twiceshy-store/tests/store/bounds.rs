@@ -133,6 +133,22 @@ fn a_key_that_comes_twice_in_a_batch_is_one_mistake() {
     assert_eq!(store.stats().unwrap().false_positives, 1);
 }
 
+/// Fingerprints that run out of bits find their keys in a batch that is not written yet without a look at all of them.
+#[test]
+fn a_large_batch_takes_about_as_long_as_small_ones() {
+    let rows: Vec<_> = (0..100_000).map(|number| (key(number), "")).collect();
+    let time = |batch: usize| {
+        let store = AdaptiveStore::builder().error_rate(0.4).capacity(10).in_memory().unwrap();
+        let start = Instant::now();
+        rows.chunks(batch).for_each(|rows| assert_eq!(store.insert_batch(rows).unwrap(), rows.len() as u64));
+        let time = start.elapsed();
+        assert_eq!(store.verify().unwrap().keys, rows.len() as u64);
+        time
+    };
+    let (small, large) = (time(1_000), time(rows.len()));
+    assert!(large < 5 * small + Duration::from_secs(1), "{large:?} at once, {small:?} in small batches");
+}
+
 /// Others make mistakes as fast as one thread learns from them: that thread's `get` comes to an end all the same.
 #[test]
 fn no_reader_does_all_the_work_of_others() {
