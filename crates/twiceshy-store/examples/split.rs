@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use redb::{Database as Redb, Error, ReadableDatabase, TableDefinition};
-use twiceshy_store::{AdaptiveStore, Database, FilteredDb};
+use twiceshy_store::{AdaptiveStore, Database, Durability, FilteredDb};
 
 const WORDS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("words");
 
@@ -35,9 +35,12 @@ impl Database for Dictionary {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let dictionary = Dictionary(Redb::create(folder.path().join("words.redb"))?);
-    // The filter and its reverse map live beside it.
-    let filter =
-        AdaptiveStore::builder().error_rate(0.05).capacity(4).open(folder.path().join("words.filter"))?;
+    // The filter and its reverse map live beside it, as safe as redb is: a key in the database must not be lost here.
+    let filter = AdaptiveStore::builder()
+        .error_rate(0.05)
+        .capacity(4)
+        .durability(Durability::Power)
+        .open(folder.path().join("words.filter"))?;
     let words = FilteredDb::new(dictionary, filter);
 
     for (word, meaning) in

@@ -69,11 +69,39 @@ impl Folder {
     /// The folder, which only its owner can read if it has to be created.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(&path)?;
+        private_folder(&path)?;
         Ok(Self { path })
+    }
+}
+
+/// Creates a folder that only its owner can read, unless it is there, and those that it is in.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    let new: Vec<_> =
+        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)?;
+    // Their names must survive a power cut, too. Whoever may not read the folder that they are in cannot sync it.
+    #[cfg(unix)]
+    for folder in new.iter().filter_map(|folder| folder.parent()) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+/// Creates an empty file that only its owner can read, unless there is one.
+#[cfg(feature = "redb")]
+pub(crate) fn private_file(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 

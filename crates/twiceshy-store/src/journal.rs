@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 
 use twiceshy::Record;
 
-use crate::engine::{Batch, Engine, Keys, Space};
+use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::rows::{HEAD_BYTES, Head};
 
@@ -28,6 +28,8 @@ const CLEARED: &[u8] = b"cleared";
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 1_000;
+/// How many rows are removed at a time.
+const CLEARED_ROWS: usize = 10_000;
 
 /// A place in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -144,20 +146,30 @@ fn read_row(
     Ok(())
 }
 
-/// Adds to a batch the removal of everything up to a place.
-pub(crate) fn clear(engine: &dyn Engine, batch: &mut Batch, up_to: Mark) -> Result<(), StoreError> {
-    let mut numbers = Vec::new();
+/// Removes everything up to a place. From the first write on it counts as removed, so the rest can be done step by
+/// step: a journal may have as many rows as there were batches, and not all their numbers are held in memory.
+pub(crate) fn clear(engine: &dyn Engine, up_to: Mark) -> Result<(), StoreError> {
     let until = up_to.number.checked_add(1).map(u64::to_be_bytes);
     let until = until.as_ref().map(<[u8; 8]>::as_slice);
-    engine.scan(Space::Journal, Keys { from: &[], until }, &mut |key, _| {
-        numbers.push(key.to_vec());
-        ControlFlow::Continue(())
-    })?;
-    for key in numbers {
-        batch.delete(Space::Journal, key);
-    }
+    let mut batch = Batch::new();
     let value = [up_to.number.to_le_bytes(), up_to.keys.to_le_bytes()].concat();
     batch.put(Space::Meta, CLEARED.to_vec(), value);
+    let mut next = Some(Vec::new());
+    while let Some(from) = next.take() {
+        let mut rows = 0;
+        engine.scan(Space::Journal, Keys { from: &from, until }, &mut |key, _| {
+            batch.delete(Space::Journal, key.to_vec());
+            rows += 1;
+            if rows < CLEARED_ROWS {
+                return ControlFlow::Continue(());
+            }
+            next = Some([key, &[0]].concat());
+            ControlFlow::Break(())
+        })?;
+        if !batch.is_empty() {
+            engine.write(std::mem::take(&mut batch), Durability::Relaxed)?;
+        }
+    }
     Ok(())
 }
 

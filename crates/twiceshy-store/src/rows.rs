@@ -80,8 +80,9 @@ impl Rows {
         let mut max = self.engine.max_value_len();
         if self.is_long(key) {
             let no_room = HEAD_BYTES + DIGEST_BYTES > self.engine.max_key_len();
-            let most = if no_room { self.engine.max_key_len() - HEAD_BYTES } else { max - LEN_BYTES };
-            if key.len() > most {
+            let most =
+                if no_room { self.engine.max_key_len().saturating_sub(HEAD_BYTES) } else { max - LEN_BYTES };
+            if no_room || key.len() > most {
                 return Err(StoreError::KeyTooLong { len: key.len(), max: most });
             }
             max = most - key.len();

@@ -99,7 +99,13 @@ const STRIPES: usize = 64;
 /// All writes to the database must come through here, or the filter does not know their keys; a database that has keys
 /// already is taken in with [`import`](Self::import). Reading it in any other way is fine: ranges, iteration, backups.
 ///
-/// All operations take `&self`. Writers of the same key wait for each other; nobody else does.
+/// The filter's store must be at least as durable as the database: if a power cut can take a key from it that the
+/// database keeps, the filter says *no* to a key that is there. So give it
+/// [`Durability::Power`](crate::Durability::Power) if the database syncs its writes, or, after a power cut,
+/// [`import`](Self::import) all keys again.
+///
+/// All operations take `&self`. Writers of the same key wait for each other (sometimes those of different keys, because
+/// there are only so many locks); readers wait for nobody.
 #[derive(Debug)]
 pub struct FilteredDb<D> {
     database: D,
@@ -109,7 +115,7 @@ pub struct FilteredDb<D> {
 
 impl<D: Database> FilteredDb<D> {
     /// A filter in front of a database. `keys` is a store that holds exactly the keys of the database, and nothing else:
-    /// an empty one for an empty database, later the same one again.
+    /// an empty one for an empty database, later the same one again. See above how durable it must be.
     pub fn new(database: D, keys: AdaptiveStore) -> Self {
         Self { database, keys, stripes: std::array::from_fn(|_| Mutex::new(())) }
     }
@@ -143,7 +149,7 @@ impl<D: Database> FilteredDb<D> {
     }
 
     /// The value of a key. The database is asked only if the filter says *maybe*; if that was a mistake, the filter
-    /// learns from it.
+    /// learns from it: what goes wrong then does not fail this call.
     pub fn get<K: Key + ?Sized>(&self, key: &K) -> Result<Option<Vec<u8>>, FilteredError<D::Error>> {
         let key = key.key_bytes();
         let key = key.as_ref();
@@ -152,7 +158,8 @@ impl<D: Database> FilteredDb<D> {
         }
         let value = self.database.read(key).map_err(FilteredError::Database)?;
         if value.is_none() {
-            self.learn(key)?;
+            // The database has answered: what goes wrong here is tried again by the next query.
+            let _ = self.learn(key);
         }
         Ok(value)
     }
@@ -163,7 +170,7 @@ impl<D: Database> FilteredDb<D> {
         if !self.keys.contains_key(key)? {
             return Ok(());
         }
-        let _alone = self.stripe(key)?.lock().map_err(|_| StoreError::Broken)?;
+        let Ok(_alone) = self.stripe(key)?.try_lock() else { return Ok(()) };
         if self.database.read(key).map_err(FilteredError::Database)?.is_none() {
             self.keys.remove(key)?;
         }

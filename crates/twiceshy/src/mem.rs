@@ -63,6 +63,8 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// `len` bytes, all 0.
     pub(crate) fn zeroed(len: usize) -> Result<Self, OutOfMemory> {
+        #[cfg(test)]
+        scarce::take(len)?;
         #[cfg(target_os = "linux")]
         if len >= MAP_FROM {
             let mut map = memmap2::MmapMut::map_anon(len).map_err(|error| OutOfMemory::new(len, error))?;
@@ -170,6 +172,47 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (bytes, at);
+}
+
+/// Memory that runs out, for tests.
+#[cfg(test)]
+pub(crate) mod scarce {
+    use std::cell::Cell;
+
+    use super::OutOfMemory;
+
+    thread_local! {
+        /// How many more pieces of memory this thread gets.
+        static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
+
+    pub(super) fn take(bytes: usize) -> Result<(), OutOfMemory> {
+        let left = LEFT.get();
+        LEFT.set(left.saturating_sub(u64::from(left < u64::MAX)));
+        if left == 0 { Err(OutOfMemory { bytes, source: None }) } else { Ok(()) }
+    }
+
+    /// Carries out an operation that gets no memory, then one piece of it, and so on, until it does not fail for that
+    /// reason. `same` is asked after every failure whether all is as before. Tells what came out, and how often the
+    /// operation failed.
+    pub(crate) fn until_enough<S, T, E: std::error::Error>(
+        state: &mut S,
+        operation: impl Fn(&mut S) -> Result<T, E>,
+        same: impl Fn(&mut S) -> bool,
+    ) -> (Result<T, E>, u64) {
+        for pieces in 0.. {
+            LEFT.set(pieces);
+            let result = operation(state);
+            let ran_out = LEFT.replace(u64::MAX) == 0;
+            match result {
+                Err(error) if ran_out && error.to_string().contains("cannot allocate") => {
+                    assert!(same(state), "{pieces} pieces of memory: {error}");
+                }
+                result => return (result, pieces),
+            }
+        }
+        unreachable!("the loop has no end")
+    }
 }
 
 #[cfg(test)]

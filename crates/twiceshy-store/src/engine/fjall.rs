@@ -26,7 +26,16 @@ impl FjallEngine {
         if let Some(bytes) = cache_bytes {
             builder = builder.cache_size(bytes);
         }
+        let lost = lost_log(folder).map_err(|error| EngineError::io(NAME, error))?;
+        if lost {
+            return Err(missing("its journal, a file NUMBER.jnl, is gone"));
+        }
         let database = builder.open().map_err(failed)?;
+        // It makes a space anew whose files are gone. The last one is there only if all have been.
+        let [rows, journal, meta] = Space::ALL.map(|space| database.keyspace_exists(space.name()));
+        if meta && !(rows && journal) {
+            return Err(missing("the files of a keyspace are gone"));
+        }
         let open =
             |space: Space| database.keyspace(space.name(), KeyspaceCreateOptions::default).map_err(failed);
         let spaces = [open(Space::Rows)?, open(Space::Journal)?, open(Space::Meta)?];
@@ -101,6 +110,23 @@ impl Engine for FjallEngine {
     fn disk_bytes(&self) -> Option<u64> {
         self.database.disk_space().ok()
     }
+}
+
+/// Whether a database has lost its journal: it would begin a new one, and number its writes from 0 again.
+fn lost_log(folder: &Path) -> io::Result<bool> {
+    if !folder.join("version").try_exists()? {
+        return Ok(false);
+    }
+    for entry in folder.read_dir()? {
+        if entry?.path().extension().is_some_and(|extension| extension == "jnl") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn missing(what: &'static str) -> EngineError {
+    EngineError::new(NAME, EngineErrorKind::Missing, what)
 }
 
 fn failed(error: Error) -> EngineError {

@@ -56,17 +56,35 @@ impl EngineKind {
     fn open(self, folder: &Path, cache_bytes: Option<u64>) -> Result<Arc<dyn Engine>, StoreError> {
         Ok(match self {
             #[cfg(feature = "fjall")]
-            Self::Fjall => Arc::new(FjallEngine::open(&folder.join(FJALL_FOLDER), cache_bytes)?),
+            Self::Fjall => {
+                let folder = folder.join(self.file());
+                crate::files::private_folder(&folder).map_err(|error| self.failed(error))?;
+                Arc::new(FjallEngine::open(&folder, cache_bytes)?)
+            }
             #[cfg(feature = "redb")]
-            Self::Redb => Arc::new(RedbEngine::open(&folder.join(REDB_FILE), cache_bytes)?),
+            Self::Redb => {
+                let file = folder.join(self.file());
+                crate::files::private_file(&file).map_err(|error| self.failed(error))?;
+                Arc::new(RedbEngine::open(&file, cache_bytes)?)
+            }
         })
     }
-}
 
-#[cfg(feature = "fjall")]
-const FJALL_FOLDER: &str = "rows.fjall";
-#[cfg(feature = "redb")]
-const REDB_FILE: &str = "rows.redb";
+    #[cfg(any(feature = "fjall", feature = "redb"))]
+    fn failed(self, error: std::io::Error) -> StoreError {
+        crate::engine::EngineError::io(self.name(), error).into()
+    }
+
+    /// What it has in the folder of a store.
+    const fn file(self) -> &'static str {
+        match self {
+            #[cfg(feature = "fjall")]
+            Self::Fjall => "rows.fjall",
+            #[cfg(feature = "redb")]
+            Self::Redb => "rows.redb",
+        }
+    }
+}
 
 /// A name that is no [`EngineKind`] of this build.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +167,8 @@ impl StoreBuilder {
 
     /// The most bytes that the filter may have. Without it, the filter grows with the keys.
     ///
-    /// If it is reached, inserting fails with [`StoreError::FilterFull`], and mistakes are not learned from.
+    /// If it is reached, inserting fails with [`StoreError::FilterFull`], and mistakes are not learned from. A filter that
+    /// has to be mended when the store is opened gets what it needs for the keys that are there, even if that is more.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = Some(bytes);
         self
@@ -208,19 +227,29 @@ impl StoreBuilder {
                 }
                 kind
             }
-            Layout::Empty if !self.create => return Err(StoreError::NoStore { path: path.to_owned() }),
-            Layout::Empty => match self.engine.or(EngineKind::ALL.first().copied()) {
-                Some(kind) => kind,
-                None => {
-                    return Err(StoreError::OtherEngine {
-                        expected: "one".into(),
-                        found: "no engine in this build".into(),
-                    });
-                }
-            },
+            Layout::Empty => self.engine_of_undescribed(path)?,
         };
         let engine = kind.open(path, self.cache_bytes)?;
         self.open_with(engine, folder)
+    }
+
+    /// The engine of a folder without a description: making a store did not get far, or the description was deleted.
+    /// Then the rows must not be taken for none.
+    fn engine_of_undescribed(&self, path: &Path) -> Result<EngineKind, StoreError> {
+        let is_there = |kind: &EngineKind| path.join(kind.file()).exists();
+        let found = self.engine.filter(is_there).or(EngineKind::ALL.iter().copied().find(is_there));
+        match (self.engine, found) {
+            (Some(expected), Some(found)) if expected != found => {
+                let (expected, found) = (expected.name().to_owned(), found.name().to_owned());
+                Err(StoreError::OtherEngine { expected, found })
+            }
+            (_, Some(found)) => Ok(found),
+            (_, None) if !self.create => Err(StoreError::NoStore { path: path.to_owned() }),
+            (asked, None) => asked.or(EngineKind::ALL.first().copied()).ok_or(StoreError::OtherEngine {
+                expected: "one".into(),
+                found: "no engine in this build".into(),
+            }),
+        }
     }
 
     /// A store that is gone when it is dropped: for tests, and for what may be lost.
@@ -238,7 +267,8 @@ impl StoreBuilder {
     }
 
     pub(super) fn few_records(&self) -> u64 {
-        self.save_after
+        // Nothing is not worth a snapshot.
+        self.save_after.max(1)
     }
 
     pub(super) fn growth(&self) -> Growth {

@@ -7,12 +7,14 @@ use twiceshy::{AdaptiveSet, Query};
 
 use super::AdaptiveStore;
 use super::open::set_error;
+use super::write::Known;
 use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Ordering;
 
-/// How many rows of another store are taken in at a time.
+/// How many rows of another store, and about how many bytes, are taken in at a time.
 const MERGE_ROWS: usize = 1_000;
+const MERGE_BYTES: usize = 1 << 20;
 
 /// What [`AdaptiveStore::verify`] has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +92,7 @@ impl AdaptiveStore {
                     .map_err(set_error)?;
             let (filter, _) = set.into_parts();
             let keys = filter.len();
-            *shared.filter_mut()? = filter;
+            shared.exchange(filter)?;
             writer.mark.keys = keys;
             shared.keys.store(keys, Ordering::Relaxed);
             keys
@@ -100,13 +102,14 @@ impl AdaptiveStore {
     }
 
     /// Gives back memory and disk space as far as filter and engine can, and makes reads faster; may take long.
+    /// Others read and write meanwhile, but not with redb, which must be alone for that: then readers wait, too.
     pub fn compact(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         {
             let _writer = shared.writer()?;
             let mut smaller = shared.filter()?.try_clone()?;
             smaller.shrink_to_fit()?;
-            *shared.filter_mut()? = smaller;
+            shared.exchange(smaller)?;
         }
         shared.save()?;
         Ok(shared.engine.compact()?)
@@ -118,16 +121,19 @@ impl AdaptiveStore {
         let mut merged = Merged { added: 0, kept: 0 };
         let mut rows = other.iter().peekable();
         while rows.peek().is_some() {
-            let page = rows.by_ref().take(MERGE_ROWS).collect::<Result<Vec<_>, _>>()?;
-            let known = self.get_batch(&page.iter().map(|(key, _)| key.as_slice()).collect::<Vec<_>>())?;
-            let new: Vec<_> = page
-                .iter()
-                .zip(&known)
-                .filter(|(_, known)| known.is_none())
-                .map(|(row, _)| row.clone())
-                .collect();
-            merged.kept += (page.len() - new.len()) as u64;
-            merged.added += self.insert_batch(&new)?;
+            let (mut page, mut bytes) = (Vec::new(), 0);
+            while page.len() < MERGE_ROWS
+                && bytes < MERGE_BYTES
+                && let Some(row) = rows.next()
+            {
+                let (key, value) = row?;
+                bytes += key.len() + value.len();
+                page.push((key, value));
+            }
+            let page: Vec<_> = page.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+            let added = self.shared.insert_rows(&page, Known::Keep)?;
+            merged.added += added;
+            merged.kept += page.len() as u64 - added;
         }
         Ok(merged)
     }

@@ -3,11 +3,14 @@
 //! A `get` that was a mistake puts its key into a queue and then does what is in the queue, if nobody else holds the
 //! writer lock. Whoever has held the lock looks into the queue after letting it go. So a lesson is never left lying:
 //! a thread that puts one in and finds the lock taken does so before its holder looks.
+//!
+//! Others may fill the queue as fast as one thread empties it, so a thread that came for something else does a few
+//! lessons at most, and leaves the rest to a thread of the store's own.
 
 use std::collections::VecDeque;
 
 use twiceshy::error::AdaptError;
-use twiceshy::{Adapted, Query};
+use twiceshy::{Adapted, AdaptiveFilter, Query, Record};
 
 use super::stats::Count;
 use super::{Shared, Writer};
@@ -19,10 +22,15 @@ use crate::sync::{Arc, Ordering, TryLockError, thread};
 const MOST_LESSONS: usize = 10_000;
 /// Nor keys that are longer than this together.
 const MOST_LESSON_BYTES: usize = 16 << 20;
+/// A thread that came for something else does no more of them than this.
+const A_FEW_LESSONS: usize = 16;
+/// The thread of our own lets writers have their turn after so many.
+const MANY_LESSONS: usize = 256;
 /// A filter of up to this size grows at once, which takes as long as a disk access; larger ones by a thread of its own.
-const SMALL_BYTES: usize = 64 << 10;
+/// The model checker has that thread do all it can.
+const SMALL_BYTES: usize = if cfg!(shuttle) { 0 } else { 64 << 10 };
 /// With more lessons than this that are in no journal yet, a thread writes them there.
-const MOST_UNWRITTEN: usize = 4_096;
+const MOST_UNWRITTEN: usize = if cfg!(shuttle) { 0 } else { 4_096 };
 
 impl Shared {
     /// The filter said *maybe* to a key that is not there.
@@ -46,19 +54,31 @@ impl Shared {
                 }
                 Err(TryLockError::Poisoned(_)) => return,
             };
-            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop()) {
-                self.take_lesson(&mut writer, key);
-            }
+            let is_done = self.take_lessons(&mut writer, A_FEW_LESSONS);
             while !writer.waiting.is_empty()
                 && self.filter().is_ok_and(|filter| filter.size_in_bytes() <= SMALL_BYTES)
             {
                 self.grow_and_learn(&mut writer);
             }
-            if !writer.waiting.is_empty() || writer.learned.len() > MOST_UNWRITTEN {
-                self.counters.add(Count::Postponed, writer.waiting.len() as u64);
+            self.counters.add(Count::Postponed, writer.waiting.len() as u64);
+            if !is_done || !writer.waiting.is_empty() || writer.learned.len() > MOST_UNWRITTEN {
                 self.call_helper();
             }
+            if !is_done {
+                return;
+            }
         }
+    }
+
+    /// Does what is in the queue, but no more than `most` lessons. Tells whether that was all.
+    fn take_lessons(&self, writer: &mut Writer, most: usize) -> bool {
+        for _ in 0..most {
+            let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop()) else {
+                return true;
+            };
+            self.take_lesson(writer, key);
+        }
+        self.lessons.lock().is_ok_and(|lessons| lessons.keys.is_empty())
     }
 
     /// Learns one lesson, or notes that it needs a larger filter.
@@ -66,6 +86,10 @@ impl Shared {
         match self.adapt(writer, &key) {
             Ok(Lesson::Learned) => self.counters.add(Count::Fixed, 1),
             Ok(Lesson::Nothing) => (),
+            // There are that many only if no thread of our own can be started.
+            Ok(Lesson::NeedsGrow) if writer.waiting.len() >= MOST_LESSONS => {
+                self.counters.add(Count::Dropped, 1)
+            }
             Ok(Lesson::NeedsGrow) => writer.waiting.push(key),
             Err(_) => self.counters.add(Count::Failed, 1),
         }
@@ -87,7 +111,11 @@ impl Shared {
                 writer.learned.extend(filter.separate_record(key));
                 Ok(Lesson::Learned)
             }
-            Ok(Adapted::Vanished) => Ok(Lesson::Learned),
+            Ok(Adapted::Vanished) => {
+                // An older snapshot may have it, too.
+                writer.learned.push(Record::Removed(self.rows.hash(key)));
+                Ok(Lesson::Learned)
+            }
             Ok(Adapted::WasMember | Adapted::NotPositive) => Ok(Lesson::Nothing),
             Err(AdaptError::NeedsGrow { .. }) => Ok(Lesson::NeedsGrow),
             Err(AdaptError::Indistinguishable(error)) => Err(error.into()),
@@ -97,21 +125,29 @@ impl Shared {
     }
 
     /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
-    /// yet.
-    pub(super) fn grow(&self, _: &mut Writer, pending: &[&[u8]]) -> Result<(), StoreError> {
+    /// yet, and their hashes, in order.
+    pub(super) fn grow(&self, _: &mut Writer, pending: &[(u64, &[u8])]) -> Result<(), StoreError> {
         let larger = {
             let filter = self.filter()?;
             filter.grown(|prefix| {
                 let mut keys = self.rows.keys_under(prefix)?;
-                for key in pending.iter().filter(|key| prefix.covers(filter.hasher(), **key)) {
-                    if !keys.iter().any(|known| known == key) {
+                let hashes = prefix.first_words();
+                let first = pending.partition_point(|(hash, _)| hash < hashes.start());
+                for (_, key) in pending[first..].iter().take_while(|(hash, _)| hash <= hashes.end()) {
+                    if prefix.covers(filter.hasher(), *key) && !keys.iter().any(|known| known == key) {
                         keys.push(key.to_vec());
                     }
                 }
                 Ok(keys)
             })?
         };
-        *self.filter_mut()? = larger;
+        self.exchange(larger)
+    }
+
+    /// Puts another filter in place of this one. Freeing the old one takes time, and keeps nobody waiting.
+    pub(super) fn exchange(&self, new: AdaptiveFilter) -> Result<(), StoreError> {
+        let old = std::mem::replace(&mut *self.filter_mut()?, new);
+        drop(old);
         Ok(())
     }
 
@@ -162,9 +198,7 @@ impl Shared {
     fn help(self: Arc<Self>) {
         loop {
             let Ok(mut writer) = self.writer.lock() else { return };
-            while let Some(key) = self.lessons.lock().ok().and_then(|mut lessons| lessons.pop()) {
-                self.take_lesson(&mut writer, key);
-            }
+            let is_done = self.take_lessons(&mut writer, MANY_LESSONS);
             if !writer.waiting.is_empty() {
                 self.grow_and_learn(&mut writer);
                 continue;
@@ -179,6 +213,11 @@ impl Shared {
                 }
                 let Ok(again) = self.writer.lock() else { return };
                 writer = again;
+            }
+            if !is_done {
+                drop(writer);
+                thread::yield_now();
+                continue;
             }
             // Whoever needs help from now on gets the lock first, and sees this.
             self.is_helped.store(false, Ordering::SeqCst);
@@ -203,7 +242,9 @@ pub(super) struct Lessons {
 impl Lessons {
     /// `false` if there is no room.
     fn push(&mut self, key: &[u8]) -> bool {
-        let has_room = self.keys.len() < MOST_LESSONS && self.bytes + key.len() <= MOST_LESSON_BYTES;
+        // Of the longest keys there is room for one.
+        let has_room = self.keys.is_empty()
+            || self.keys.len() < MOST_LESSONS && self.bytes + key.len() <= MOST_LESSON_BYTES;
         if has_room {
             self.bytes += key.len();
             self.keys.push_back(key.to_vec());

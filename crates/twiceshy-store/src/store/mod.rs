@@ -133,7 +133,7 @@ struct Writer {
     mark: Mark,
     /// How many records of the journal no snapshot knows.
     records: u64,
-    /// Mistakes that were fixed and are in no journal yet.
+    /// Mistakes that were fixed, and leftovers that were cleared away, and are in no journal yet.
     learned: Vec<Record>,
     /// Whether there is a snapshot that the journal leads on from.
     is_saved: bool,
@@ -172,6 +172,8 @@ impl AdaptiveStore {
     }
 
     /// Calls `look` with the filter, which nobody changes meanwhile: for its size, its fingerprints, or a copy of it.
+    ///
+    /// As long as it looks, writers wait, and then readers behind them. It must not use the store: it would wait for itself.
     pub fn with_filter<T>(&self, look: impl FnOnce(&AdaptiveFilter) -> T) -> Result<T, StoreError> {
         Ok(look(&*self.shared.filter()?))
     }

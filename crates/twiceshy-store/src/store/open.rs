@@ -14,7 +14,8 @@
 use std::io::Read;
 use std::sync::Arc as StdArc;
 
-use twiceshy::{AdaptiveFilter, AdaptiveSet, Record};
+use twiceshy::error::SetError;
+use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, Record};
 
 use super::builder::StoreBuilder;
 use super::save::file_error;
@@ -41,6 +42,8 @@ const FILTER: &[u8] = b"filter";
 /// one pass over all rows is faster, and comes to the same.
 const MANY_RECORDS: u64 = 1_000;
 const ROWS_PER_RECORD: u64 = 10;
+
+const UNLIMITED: Growth = Growth::Grow { max_bytes: None };
 
 /// How a store came by its filter when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,9 +203,15 @@ fn create(settings: &StoreBuilder, engine: &dyn Engine, files: &dyn Files) -> Re
     let mut id = StoreId::default();
     getrandom::fill(&mut id).map_err(|error| StoreError::Random(error.to_string()))?;
     let empty = settings.new_filter()?;
+    // Its settings, not its slots: there may be room for many keys. Only a filter with a limit is kept as large as it is,
+    // because one that grew to that size would need a bit more for every slot.
+    let kept = match settings.growth() {
+        UNLIMITED => settings.clone().hasher(empty.hasher().clone()).capacity(0).new_filter()?.to_bytes(),
+        _ => empty.to_bytes(),
+    };
     let mut batch = Batch::new();
     batch.put(Space::Meta, ID.to_vec(), id.to_vec());
-    batch.put(Space::Meta, FILTER.to_vec(), empty.to_bytes());
+    batch.put(Space::Meta, FILTER.to_vec(), kept);
     engine.write(batch, Durability::Power)?;
     snapshot::write(files, &id, Mark::default(), &empty)
         .map_err(|source| file_error("write", files, snapshot::NAME, source))?;
@@ -229,9 +238,8 @@ fn recover(
     rows: &Rows,
     id: &StoreId,
     empty: AdaptiveFilter,
-    growth: twiceshy::Growth,
+    growth: Growth,
 ) -> Result<Opened, StoreError> {
-    let extent = journal::read(engine, &mut |_, _| Ok(()))?;
     let snapshot = snapshot::read(files, id)
         .map_err(|source| file_error("read", files, snapshot::NAME, source))?
         .map_err(|why| match why {
@@ -242,6 +250,12 @@ fn recover(
             Unusable::OtherStore => "the snapshot of the filter belongs to another store".to_owned(),
             Unusable::Damaged(what) => format!("the snapshot of the filter cannot be read: {what}"),
         });
+    // How much of the journal the snapshot does not know.
+    let (known, mut records) = (snapshot.as_ref().map_or(0, |(_, mark)| mark.number), 0);
+    let extent = journal::read(engine, &mut |number, _| {
+        records += u64::from(number > known);
+        Ok(())
+    })?;
     let (hints, why) = match snapshot {
         Ok((mut filter, mark)) => {
             filter.set_growth(growth);
@@ -251,10 +265,10 @@ fn recover(
                 "the snapshot of the filter is older than the journal"
             } else if mark.number > extent.last.number {
                 "the snapshot of the filter is newer than the rows"
-            } else if extent.records < MANY_RECORDS || extent.records < extent.last.keys / ROWS_PER_RECORD {
+            } else if records < MANY_RECORDS || records < extent.last.keys / ROWS_PER_RECORD {
                 return replay(engine, rows, filter, mark, extent);
             } else {
-                let (records, is_saved) = (extent.records, true);
+                let is_saved = true;
                 let recovery = Recovery::Replayed { records };
                 return Ok(Opened {
                     records,
@@ -285,10 +299,13 @@ fn recover(
 fn replay(
     engine: &dyn Engine,
     rows: &Rows,
-    filter: AdaptiveFilter,
+    mut filter: AdaptiveFilter,
     snapshot: Mark,
     extent: Extent,
 ) -> Result<Opened, StoreError> {
+    let growth = filter.growth();
+    // What is there must fit: that it is done again in another order may take a slot more.
+    filter.set_growth(UNLIMITED);
     let mut set = AdaptiveSet::from_parts(filter, rows.clone());
     let mut records = 0;
     // Mistakes last: they hold for all keys that are there now.
@@ -308,7 +325,8 @@ fn replay(
             .map_err(set_error)
         })?;
     }
-    let (filter, _) = set.into_parts();
+    let (mut filter, _) = set.into_parts();
+    filter.set_growth(growth);
     let last = if extent.last.number > snapshot.number { extent.last } else { snapshot };
     let recovery = if records == 0 { Recovery::Clean } else { Recovery::Replayed { records } };
     Ok(Opened {
@@ -336,14 +354,23 @@ fn rebuild(
         }
         Ok(())
     })?;
-    let set = AdaptiveSet::recover(hints, rows.clone(), mistakes).map_err(set_error)?;
+    let set = match AdaptiveSet::recover(hints, rows.clone(), mistakes.iter().cloned()) {
+        // A store that has reached its limit can be opened all the same. Fresh fingerprints take a few slots more.
+        Err(SetError::Full { .. }) => {
+            let mut hints = hints.try_clone()?;
+            hints.set_growth(UNLIMITED);
+            AdaptiveSet::recover(&hints, rows.clone(), mistakes)
+        }
+        set => set,
+    };
+    let set = set.map_err(set_error)?;
     let keys = set.len();
-    let (filter, _) = set.into_parts();
+    let (mut filter, _) = set.into_parts();
+    filter.set_growth(hints.growth());
     Ok(Opened { filter, extent, keys, records: 0, is_saved: false, recovery: Recovery::Rebuilt { why } })
 }
 
-pub(super) fn set_error(error: twiceshy::error::SetError<StoreError>) -> StoreError {
-    use twiceshy::error::SetError;
+pub(super) fn set_error(error: SetError<StoreError>) -> StoreError {
     match error {
         SetError::Map(error) => error,
         SetError::Full { used, slots } => StoreError::FilterFull { used, slots },

@@ -42,8 +42,13 @@ impl AdaptiveStore {
             let maybe = &mut maybe[..keys.len()];
             shared.filter()?.contains_batch(keys, maybe);
             shared.counters.add(Count::Queries, keys.len() as u64);
+            let mut has_learned = false;
             for (key, &maybe) in keys.iter().zip(&*maybe) {
-                values.push(if maybe { shared.look_up(key.key_bytes().as_ref())? } else { None });
+                // The same key may come again, and the filter may know better now.
+                let maybe = maybe && (!has_learned || shared.filter()?.contains(key));
+                let value = if maybe { shared.look_up(key.key_bytes().as_ref())? } else { None };
+                has_learned |= maybe && value.is_none();
+                values.push(value);
             }
         }
         Ok(values)

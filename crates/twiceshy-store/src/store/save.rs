@@ -1,7 +1,6 @@
 //! Making it last: syncing, snapshots of the filter, and the end of the journal that they replace.
 
 use super::{AdaptiveStore, Shared};
-use crate::engine::{Batch, Durability};
 use crate::error::StoreError;
 use crate::files::Files;
 use crate::sync::{Arc, Ordering};
@@ -61,10 +60,8 @@ impl Shared {
         self.engine.sync()?;
         snapshot::write(&*self.files, &self.id, mark, &filter)
             .map_err(|source| file_error("write", &*self.files, snapshot::NAME, source))?;
-        let mut batch = Batch::new();
-        journal::clear(&*self.engine, &mut batch, mark)?;
+        journal::clear(&*self.engine, mark)?;
         let mut writer = self.writer()?;
-        self.engine.write(batch, Durability::Relaxed)?;
         writer.records -= records;
         writer.is_saved = true;
         Ok(())

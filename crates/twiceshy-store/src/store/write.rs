@@ -25,13 +25,20 @@ struct NewRow<'a> {
     value: &'a [u8],
 }
 
+/// What becomes of a row of a key that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    Replace,
+    Keep,
+}
+
 impl AdaptiveStore {
     /// Stores a value under a key, in place of an older one. `true` if the key is new.
     ///
     /// The engine is read only if the filter says *maybe*.
     pub fn insert<K: Key + ?Sized>(&self, key: &K, value: impl AsRef<[u8]>) -> Result<bool, StoreError> {
         let key = key.key_bytes();
-        Ok(self.shared.insert_rows(&[(key.as_ref(), value.as_ref())])? == 1)
+        Ok(self.shared.insert_rows(&[(key.as_ref(), value.as_ref())], Known::Replace)? == 1)
     }
 
     /// Stores many values, all of them or none. Tells how many keys are new. If a key comes twice, its last value
@@ -49,7 +56,7 @@ impl AdaptiveStore {
         let keys: Vec<_> = rows.iter().map(|(key, _)| key.key_bytes()).collect();
         let rows: Vec<_> =
             keys.iter().zip(rows).map(|(key, (_, value))| (key.as_ref(), value.as_ref())).collect();
-        self.shared.insert_rows(&rows)
+        self.shared.insert_rows(&rows, Known::Replace)
     }
 
     /// Removes a key and its value. `false` if it was not there.
@@ -59,7 +66,12 @@ impl AdaptiveStore {
 }
 
 impl Shared {
-    pub(super) fn insert_rows(self: &Arc<Self>, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
+    /// Stores rows, all of them or none, and tells how many keys are new.
+    pub(super) fn insert_rows(
+        self: &Arc<Self>,
+        rows: &[(&[u8], &[u8])],
+        known: Known,
+    ) -> Result<u64, StoreError> {
         for (key, value) in rows {
             self.rows.check(key, value)?;
         }
@@ -67,23 +79,33 @@ impl Shared {
             return Ok(0);
         }
         let mut writer = self.writer()?;
-        let written = self.insert_as_writer(&mut writer, rows);
+        let written = self.insert_as_writer(&mut writer, rows, known);
         self.end_writing(&writer);
         written
     }
 
-    fn insert_as_writer(&self, writer: &mut Writer, rows: &[(&[u8], &[u8])]) -> Result<u64, StoreError> {
+    fn insert_as_writer(
+        &self,
+        writer: &mut Writer,
+        rows: &[(&[u8], &[u8])],
+        known: Known,
+    ) -> Result<u64, StoreError> {
         let rows: Vec<NewRow<'_>> =
             rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
         let is_new = self.enter_filter(writer, &rows)?;
         let (mut batch, mut entry) = (Batch::new(), Entry::default());
         for (NewRow { hash, key, value }, is_new) in rows.into_iter().zip(is_new) {
-            self.rows.put(&mut batch, hash, key, value);
             if is_new {
                 entry.inserted.push(head(hash, false));
             }
+            if is_new || known == Known::Replace {
+                self.rows.put(&mut batch, hash, key, value);
+            }
         }
         let added = entry.len();
+        if batch.is_empty() {
+            return Ok(0);
+        }
         self.commit(writer, batch, entry, |keys| keys + added)?;
         Ok(added)
     }
@@ -113,7 +135,8 @@ impl Shared {
             }
             done += entered;
             if entered == 0 {
-                let pending: Vec<_> = rows[..done].iter().map(|row| row.key).collect();
+                let mut pending: Vec<_> = rows[..done].iter().map(|row| (row.hash, row.key)).collect();
+                pending.sort_unstable();
                 self.grow(writer, &pending)?;
             }
         }

@@ -89,6 +89,17 @@ fn keys_that_fit_in_no_way_are_refused() {
 }
 
 #[test]
+fn an_engine_without_room_for_any_key_is_no_panic() {
+    for max in 0..8 {
+        let engine = MemoryEngine::with_max_key_len(max);
+        let store = AdaptiveStore::builder().open_with(engine, MemoryFiles::new()).unwrap();
+        // Stored or refused, and not something in between.
+        assert_eq!(store.insert("", "v").is_ok(), store.get("").unwrap().is_some(), "{max} bytes");
+        assert!(matches!(store.insert("too long", "v"), Err(StoreError::KeyTooLong { len: 8, .. })));
+    }
+}
+
+#[test]
 fn numbers_and_text_are_keys() {
     let store = AdaptiveStore::builder().in_memory().unwrap();
     store.insert(&7u64, "number").unwrap();

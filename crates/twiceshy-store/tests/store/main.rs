@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "they say what they counted")]
 
 mod attack;
+mod bounds;
 mod common;
 mod conformance;
 mod crash;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{Disk, Model, key, stranger};
 use twiceshy::{HashKey, Hasher};
-use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
 use twiceshy_store::{
     AdaptiveStore, Durability, EngineKind, MemoryFiles, Recovery, StoreBuilder, StoreError,
 };
@@ -129,6 +129,28 @@ fn a_snapshot_that_is_missing_or_damaged_is_made_anew_from_the_rows() {
         store.close().unwrap();
         assert!(files.names().unwrap().contains(&SNAPSHOT.to_owned()));
     }
+}
+
+#[test]
+fn a_snapshot_of_another_store_is_not_taken() {
+    let (one, other) = ((Arc::new(MemoryEngine::new()), MemoryFiles::new()), MemoryFiles::new());
+    let open = || builder().open_with(Arc::clone(&one.0), one.1.clone()).unwrap();
+    let store = open();
+    let mut model = fill(&store);
+    store.close().unwrap();
+    // The same settings and as many keys: only the store's own mark tells them apart.
+    let stranger_store = builder().open_with(MemoryEngine::new(), other.clone()).unwrap();
+    for number in 0..300 {
+        stranger_store.insert(&key(number + 1_000), "").unwrap();
+    }
+    stranger_store.close().unwrap();
+    let mut snapshot = Vec::new();
+    assert!(other.edit(SNAPSHOT, |bytes| snapshot.clone_from(bytes)));
+    assert!(one.1.edit(SNAPSHOT, |bytes| *bytes = snapshot));
+    let store = open();
+    assert!(why(&store).contains("another store"), "{}", why(&store));
+    model.fixed.clear();
+    model.check(&store);
 }
 
 #[test]
@@ -300,6 +322,14 @@ fn only_the_owner_may_read_a_store() {
     drop(builder().open(&path).unwrap());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     assert_eq!(fs::metadata(path.join(SNAPSHOT)).unwrap().permissions().mode() & 0o777, 0o600);
+    // In a folder that others may read, the rows are closed to them, too: the key is among them.
+    for (kind, rows) in [(EngineKind::Fjall, "rows.fjall"), (EngineKind::Redb, "rows.redb")] {
+        let path = folder.path().join(kind.name());
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        drop(builder().engine(kind).open(&path).unwrap());
+        assert_eq!(fs::metadata(path.join(rows)).unwrap().permissions().mode() & 0o077, 0, "{rows}");
+    }
 }
 
 #[test]
@@ -357,4 +387,113 @@ fn a_filter_that_is_built_from_the_rows_heeds_the_journal() {
     let store = after.open(builder()).unwrap();
     assert!(why(&store).contains("cut off"), "{}", why(&store));
     model.check(&store);
+}
+
+/// A store at its limit takes no more keys, but it can be opened, however it was left.
+#[test]
+fn a_store_at_its_limit_is_mended() {
+    for is_damaged in [false, true] {
+        let disk = Disk::new();
+        let builder = || builder().max_bytes(4_000);
+        let store = disk.open(builder()).unwrap();
+        let full = (0..10_000).find(|&number| store.insert(&key(number), "v").is_err()).unwrap();
+        store.flush().unwrap();
+        let after = disk.after_power_cut(0);
+        if is_damaged {
+            after.files.edit(SNAPSHOT, Vec::clear);
+        }
+        let store = after.open(builder()).unwrap();
+        assert_eq!(store.verify().unwrap().keys, full);
+        assert!((full..100_000).any(|number| store.insert(&key(number), "v").is_err()), "there is no limit");
+    }
+}
+
+#[test]
+fn a_snapshot_that_was_made_anew_knows_the_journal() {
+    let disk = Disk::new();
+    let store = disk.open(builder()).unwrap();
+    for number in 0..3_000 {
+        store.insert(&key(number), "v").unwrap();
+    }
+    store.flush().unwrap();
+    let disk = disk.after_power_cut(0);
+    disk.files.edit(SNAPSHOT, Vec::clear);
+    let store = disk.open(builder()).unwrap();
+    assert!(why(&store).contains("cut off"), "{}", why(&store));
+    store.close().unwrap();
+    assert_eq!(*disk.open(builder()).unwrap().recovery(), Recovery::Clean);
+}
+
+/// A leftover that was cleared away does not come back with an older snapshot.
+#[test]
+fn leftovers_that_were_cleared_away_stay_away() {
+    let (engine, files) = (Arc::new(MemoryEngine::new()), MemoryFiles::new());
+    let faults = Faults::default();
+    let open = || {
+        builder().open_with(FaultyEngine::new(Arc::clone(&engine), faults.clone()), files.clone()).unwrap()
+    };
+    let store = open();
+    store.insert("kept", "v").unwrap();
+    faults.fail_after(0);
+    assert!(store.insert("lost", "v").is_err());
+    faults.heal();
+    store.close().unwrap();
+
+    let store = open();
+    assert_eq!(store.get("lost").unwrap(), None);
+    assert!(!store.may_contain("lost").unwrap());
+    store.flush().unwrap();
+    // The process is killed.
+    std::mem::forget(store);
+    let store = open();
+    assert!(!store.may_contain("lost").unwrap(), "{:?}", store.recovery());
+    assert_eq!(store.verify().unwrap().leftovers, 0);
+}
+
+#[test]
+fn a_store_without_its_description_is_still_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, other) in [(EngineKind::Fjall, EngineKind::Redb), (EngineKind::Redb, EngineKind::Fjall)] {
+        let path = folder.path().join(kind.name());
+        let store = builder().engine(kind).open(&path).unwrap();
+        store.insert("ant", "six legs").unwrap();
+        store.close().unwrap();
+        remove(&path.join("twiceshy-store"));
+        let error = builder().engine(other).open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::OtherEngine { .. }), "{error}");
+        let store = builder().create(false).open(&path).unwrap();
+        assert_eq!(store.get("ant").unwrap(), Some(b"six legs".to_vec()), "{kind:?}");
+    }
+}
+
+/// The engine would make anew what is missing, and the store would be empty.
+#[test]
+fn files_of_the_engine_that_are_gone_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let files =
+        ["rows.fjall/0.jnl", "rows.fjall/keyspaces/1", "rows.fjall/keyspaces/2", "rows.fjall/keyspaces/3"];
+    for (number, file) in files.into_iter().enumerate() {
+        let path = folder.path().join(number.to_string());
+        let store = builder().engine(EngineKind::Fjall).open(&path).unwrap();
+        store.insert("ant", "six legs").unwrap();
+        store.compact().unwrap();
+        store.close().unwrap();
+        remove(&path.join(file));
+        let error = builder().open(&path).expect_err(file);
+        assert!(matches!(error, StoreError::Engine(_) | StoreError::Damaged { .. }), "{file}: {error}");
+    }
+}
+
+#[test]
+fn compacting_does_not_lower_the_limit() {
+    let builder = || builder().capacity(1_000);
+    let bytes = builder().in_memory().unwrap().with_filter(|filter| filter.size_in_bytes()).unwrap();
+    let store = builder().max_bytes(bytes as u64).in_memory().unwrap();
+    let fill = || (0..10_000).find(|&number| store.insert(&key(number), "v").is_err()).unwrap();
+    let full = fill();
+    for number in 1..full {
+        store.remove(&key(number)).unwrap();
+    }
+    store.compact().unwrap();
+    assert!(fill() >= full * 9 / 10);
 }

@@ -104,3 +104,23 @@ fn on_redb() {
     let folder = tempfile::tempdir().unwrap();
     all_at_once(RedbEngine::open(&folder.path().join("rows"), None).unwrap(), 300);
 }
+
+/// A value that was acknowledged while another store is taken in stays, whichever of the two came first.
+#[test]
+fn merging_overwrites_nothing() {
+    let theirs = AdaptiveStore::builder().in_memory().unwrap();
+    let rows: Vec<_> = (0..50_000u32).map(|number| (number, "theirs")).collect();
+    theirs.insert_batch(&rows).unwrap();
+    let keys: Vec<_> = theirs.iter().map(|row| row.unwrap().0).collect();
+    let mine = AdaptiveStore::builder().in_memory().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for key in &keys {
+                mine.insert(key.as_slice(), "mine").unwrap();
+            }
+        });
+        scope.spawn(|| mine.merge_from(&theirs).unwrap());
+    });
+    let is_lost = |key: &&Vec<u8>| mine.get(key.as_slice()).unwrap().unwrap() != b"mine";
+    assert_eq!(keys.iter().filter(is_lost).count(), 0);
+}

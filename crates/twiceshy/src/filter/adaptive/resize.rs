@@ -100,7 +100,14 @@ impl AdaptiveFilter {
 
     /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the slots.
     /// Nothing is forgotten, and the filter can grow again.
+    ///
+    /// A filter that was never resized needs a bit more for every slot when it is. If it could not come back to its size
+    /// for that reason, because of [`max_bytes`](Growth::Grow), it stays as it is.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+        let back = self.shape_for(self.quotient_bits());
+        if self.may_have(self.table.shape()) && !back.is_some_and(|(shape, _)| self.may_have(&shape)) {
+            return Ok(());
+        }
         let fits =
             |bits: &u32| self.shape_for(*bits).is_some_and(|(shape, _)| self.entries <= slot_limit(&shape));
         for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {

@@ -5,6 +5,7 @@ use crate::bits::cpu::{Cpu, Kernel};
 use crate::error::InsertError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
 use crate::key::Key;
+use crate::mem::Memory;
 use crate::table::Table;
 
 impl<B: AsRef<[u8]>> QuotientFilter<B> {
@@ -47,8 +48,7 @@ impl QuotientFilter {
     /// Inserts a copy of every key, or none of them if there is an error. Tells how many fingerprints
     /// were not there before.
     ///
-    /// After an error the filter's bytes are as they were. (One thing can get in the way: if the filter grew
-    /// during the batch and there is no memory for its old size, it has the old contents in the new size.)
+    /// After an error the filter's bytes are as they were.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, InsertError> {
         let hasher = self.hasher.clone();
         self.insert_all(keys, |key| hasher.hash(key))
@@ -60,7 +60,8 @@ impl QuotientFilter {
     }
 
     fn insert_all<T>(&mut self, keys: &[T], hash: impl Fn(&T) -> u64) -> Result<u64, InsertError> {
-        let (quotient_bits, mut inserted, mut new) = (self.quotient_bits(), 0, 0);
+        let (mut inserted, mut new) = (0, 0);
+        let mut start = Start { len: self.len, distinct: self.distinct, before_growth: None };
         let mut buffer = [0; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let hashes = hash_all(&mut buffer, chunk, &hash);
@@ -69,30 +70,46 @@ impl QuotientFilter {
                 if let Some(&ahead) = hashes.get(i + AHEAD) {
                     ask_for(&self.table, ahead);
                 }
-                match self.insert_hash(one) {
-                    Ok(first) => new += u64::from(first),
-                    Err(error) => {
-                        self.take_back(keys[..inserted].iter().map(&hash), quotient_bits);
-                        return Err(error);
-                    }
-                }
+                let is_new = self.insert_at_glance(one)
+                    || match self.insert_copies(one, 1, |old| start.keep(old, inserted)) {
+                        Ok(is_new) => is_new,
+                        Err(error) => {
+                            self.take_back(keys[..inserted].iter().map(&hash), start);
+                            return Err(error);
+                        }
+                    };
+                new += u64::from(is_new);
                 inserted += 1;
             }
         }
         Ok(new)
     }
 
-    /// Removes hashes that were inserted since the filter had `quotient_bits`. Equal contents are equal
-    /// bytes, so this leaves no trace.
+    /// Removes what a batch has inserted so far. Equal contents are equal bytes, so this leaves no trace.
     #[cold]
-    fn take_back(&mut self, hashes: impl Iterator<Item = u64>, quotient_bits: u32) {
-        for hash in hashes {
+    fn take_back(&mut self, hashes: impl ExactSizeIterator<Item = u64>, start: Start) {
+        let mut inserted = hashes.len();
+        if let Some((table, inserted_then)) = start.before_growth {
+            (self.table, inserted) = (table, inserted_then);
+        }
+        for hash in hashes.take(inserted) {
             self.remove_hash(hash);
         }
-        if self.quotient_bits() != quotient_bits {
-            // It fitted before. Without memory for the old size the filter stays larger than it was.
-            let _ = self.resize(quotient_bits);
-        }
+        (self.len, self.distinct) = (start.len, start.distinct);
+    }
+}
+
+/// How a filter was when a batch began.
+struct Start {
+    len: u64,
+    distinct: u64,
+    /// The table that the batch began with, once there is a larger one, and how many of the batch are in it.
+    before_growth: Option<(Table<Memory>, usize)>,
+}
+
+impl Start {
+    fn keep(&mut self, table: Table<Memory>, inserted: usize) {
+        self.before_growth.get_or_insert((table, inserted));
     }
 }
 

@@ -136,24 +136,42 @@ impl QuotientFilter {
     /// all of the first [`fingerprint_bits`](Self::fingerprint_bits) must be evenly distributed.
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, InsertError> {
+        if self.insert_at_glance(hash) { Ok(true) } else { self.insert_hash_many(hash, 1) }
+    }
+
+    /// Inserts a fingerprint that is not there, in the most frequent cases. `false` if nothing was done.
+    #[inline]
+    fn insert_at_glance(&mut self, hash: u64) -> bool {
         let has_room = self.used_slots() < self.capacity() && self.len < u64::MAX;
-        if has_room && dispatch(InsertAtGlance { table: &mut self.table, hash }) {
-            self.len += 1;
-            self.distinct += 1;
-            return Ok(true);
-        }
-        self.insert_hash_many(hash, 1)
+        let inserted = has_room && dispatch(InsertAtGlance { table: &mut self.table, hash });
+        self.len += u64::from(inserted);
+        self.distinct += u64::from(inserted);
+        inserted
     }
 
     /// [`insert_many`](Self::insert_many) for callers who hash themselves.
     pub fn insert_hash_many(&mut self, hash: u64, copies: u64) -> Result<bool, InsertError> {
+        self.insert_copies(hash, copies, drop)
+    }
+
+    /// The same. If the table had to be replaced by a larger one, `replaced` gets the old one.
+    fn insert_copies(
+        &mut self,
+        hash: u64,
+        copies: u64,
+        replaced: impl FnOnce(Table<Memory>),
+    ) -> Result<bool, InsertError> {
         let len = self.len.checked_add(copies).ok_or(InsertError::TooManyCopies)?;
         if copies == 0 {
             return Ok(false);
         }
         let before = match dispatch(ChangeCount::new(&mut self.table, hash, Change::Add(copies))) {
             Ok(before) => before,
-            Err(Full) => self.insert_growing(hash, copies)?,
+            Err(Full) => {
+                let (before, old) = self.insert_growing(hash, copies)?;
+                replaced(old);
+                before
+            }
         };
         self.len = len;
         self.distinct += u64::from(before == 0);
@@ -161,9 +179,9 @@ impl QuotientFilter {
     }
 
     /// Inserts into a larger table and, once that worked, takes it over. Tells how many copies there
-    /// were before.
+    /// were before, and gives the old table.
     #[cold]
-    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<u64, InsertError> {
+    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<(u64, Table<Memory>), InsertError> {
         let full = || InsertError::Full { used: self.used_slots(), slots: self.slots() };
         let mut shape = *self.table.shape();
         while shape.quotient_bits() < self.max_quotient_bits && !is_clustered(&shape, self.table.used()) {
@@ -174,8 +192,7 @@ impl QuotientFilter {
                 Err(_) => continue,
             };
             if let Ok(before) = dispatch(ChangeCount::new(&mut larger, hash, Change::Add(copies))) {
-                self.table = larger;
-                return Ok(before);
+                return Ok((before, std::mem::replace(&mut self.table, larger)));
             }
         }
         Err(full())

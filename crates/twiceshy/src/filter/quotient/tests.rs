@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::error::MergeError;
+use crate::mem::scarce::until_enough;
 use crate::random::Random;
 
 /// Hashes that a test may draw from: how a random number becomes a hash.
@@ -181,6 +182,52 @@ fn drive(quotient_bits: u32, remainder_bits: u32, limits: (u8, u32), steps: u32)
             pair.check_bytes(&context);
         }
     }
+}
+
+/// Carries out an operation with no memory, a little, and so on, until it works or fails for another reason. Tells how
+/// often memory ran out.
+fn run_out<T, E: std::error::Error>(
+    filter: &mut QuotientFilter,
+    operation: impl Fn(&mut QuotientFilter) -> Result<T, E>,
+) -> u64 {
+    let before = state(filter);
+    let (_, failures) = until_enough(filter, operation, |filter| {
+        filter.validate().unwrap();
+        state(filter) == before
+    });
+    filter.validate().unwrap();
+    failures
+}
+
+#[test]
+fn memory_that_runs_out_at_any_allocation_leaves_the_filter_as_it_was() {
+    let mut failures = [0; 5];
+    for (seed, (_, spread)) in SPREADS.iter().enumerate() {
+        let mut random = Random(seed as u64);
+        let builder = QuotientFilter::builder().capacity(8).error_rate(0.01).grow_to(500);
+        let mut filter = builder.hasher(Hasher::fast()).build().unwrap();
+        for _ in 0..300 {
+            let hash = spread(random.next());
+            match random.below(20) {
+                0..=9 => failures[0] += run_out(&mut filter, |filter| filter.insert_hash(hash)),
+                10..=12 => {
+                    let batch: Vec<u64> = (0..random.below(20)).map(|_| spread(random.next())).collect();
+                    failures[1] += run_out(&mut filter, |filter| filter.insert_hash_batch(&batch));
+                }
+                13..=14 => failures[2] += run_out(&mut filter, |filter| filter.reserve(100)),
+                15..=16 => failures[3] += run_out(&mut filter, QuotientFilter::shrink_to_fit),
+                17..=18 => {
+                    let mut other = filter.empty_like().unwrap();
+                    for _ in 0..random.below(20) {
+                        let _ = other.insert_hash(spread(random.next()));
+                    }
+                    failures[4] += run_out(&mut filter, |filter| filter.merge_from(&other));
+                }
+                _ => filter.clear(),
+            }
+        }
+    }
+    assert!(failures.iter().all(|&count| count > 10), "{failures:?}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Maps that fail: at every call of every operation, filter and map stay as they were.
+//! Maps that fail and memory that runs out: at every call and every allocation of every operation, filter and map
+//! stay as they were.
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::*;
 use crate::error::SetError;
+use crate::mem::scarce::until_enough;
 use crate::random::Random;
 use crate::reverse_map::{ReverseMap, Row};
 
@@ -116,6 +118,43 @@ fn a_map_that_fails_at_any_call_leaves_everything_as_it_was() {
         println!("{name}: {failures:?}");
     }
     assert!(failures[..5].iter().all(|&count| count > 50), "{failures:?}");
+}
+
+/// Carries out an operation with no memory, a little, and so on, until it works. Tells how often it did not.
+fn run_out<T, E: std::error::Error>(
+    set: &mut AdaptiveSet<MemoryMap>,
+    operation: impl Fn(&mut AdaptiveSet<MemoryMap>) -> Result<T, E>,
+) -> u64 {
+    let (before, rows) = (set.filter().to_bytes(), set.map().clone());
+    let (result, failures) = until_enough(set, operation, |set| {
+        set.validate().unwrap().unwrap();
+        set.filter().to_bytes() == before && *set.map() == rows
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    set.validate().unwrap().unwrap();
+    failures
+}
+
+#[test]
+fn memory_that_runs_out_at_any_allocation_leaves_everything_as_it_was() {
+    let mut random = Random(4);
+    let mut failures = [0; 5];
+    for (_, hasher) in hashers() {
+        let builder = AdaptiveFilter::builder().hasher(hasher).quotient_bits(2).remainder_bits(2);
+        let mut set = builder.build_set(MemoryMap::new()).unwrap();
+        for _ in 0..250 {
+            let key = random.below(UNIVERSE.into()) as u16;
+            match random.below(20) {
+                0..=9 => failures[0] += run_out(&mut set, |set| set.insert_tagged(&key, u64::from(key) % 2)),
+                10..=11 => failures[1] += run_out(&mut set, |set| set.remove(&key)),
+                12..=16 => failures[1] += run_out(&mut set, |set| set.contains_exactly(&key)),
+                17 => failures[2] += run_out(&mut set, AdaptiveSet::grow),
+                18 => failures[3] += run_out(&mut set, AdaptiveSet::shrink_to_fit),
+                _ => failures[4] += run_out(&mut set, AdaptiveSet::rejuvenate),
+            }
+        }
+    }
+    assert!(failures.iter().all(|&count| count > 5), "{failures:?}");
 }
 
 #[test]

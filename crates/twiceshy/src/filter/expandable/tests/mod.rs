@@ -4,6 +4,7 @@
 //! make every rare path common.
 
 mod growth;
+mod memory;
 mod model;
 
 use std::collections::BTreeMap;

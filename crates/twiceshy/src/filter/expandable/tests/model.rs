@@ -76,7 +76,7 @@ fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
     }
 }
 
-fn insert_batch(filter: &mut ExpandableFilter, batch: &[Item]) -> Result<u64, ExpandError> {
+pub(super) fn insert_batch(filter: &mut ExpandableFilter, batch: &[Item]) -> Result<u64, ExpandError> {
     match split_items(batch) {
         (raw, keys) if keys.is_empty() => filter.insert_hash_batch(&raw),
         (_, keys) => filter.insert_batch(&keys),
@@ -103,7 +103,7 @@ fn split_items(items: &[Item]) -> (Vec<u64>, Vec<u64>) {
 
 /// Takes the strings of the filter over, after checking that each member can have one of its own: the longest
 /// strings go first, each to a member that it is a prefix of and that has none yet.
-fn adopt(pair: &mut Pair, context: &str) {
+pub(super) fn adopt(pair: &mut Pair, context: &str) {
     pair.strings.clear();
     for (bits, len, count) in strings(&pair.filter) {
         *pair.strings.entry((bits, len)).or_insert(0) += count;
