@@ -46,7 +46,7 @@ pub(crate) fn size(path: &Path) -> Option<u64> {
 }
 
 /// Reads a line and appends it to `buffer`, without its end. Tells how many bytes it took from the input: 0 at the end.
-pub(crate) fn read_line(input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
+fn read_line(input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
     let start = buffer.len();
     let taken = input.read_until(b'\n', buffer)?;
     if buffer[start..].ends_with(b"\n") {
@@ -58,15 +58,21 @@ pub(crate) fn read_line(input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Re
     Ok(taken as u64)
 }
 
-/// The next line that is not blank, without its end, in `line`. `None` at the end; else the bytes that it took from
-/// the input, blank lines before it included.
-pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Option<u64>> {
-    let mut taken = 0;
+/// What [`next_line`] took from the input, blank lines included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The next line that is not blank, without its end, in `line`. `None` at the end.
+pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Option<Taken>> {
+    let mut taken = Taken { lines: 0, bytes: 0 };
     line.clear();
     while line.is_empty() {
         match read_line(input, line)? {
             0 => return Ok(None),
-            more => taken += more,
+            bytes => taken = Taken { lines: taken.lines + 1, bytes: taken.bytes + bytes },
         }
     }
     Ok(Some(taken))
@@ -182,6 +188,14 @@ mod tests {
             assert_eq!((&in_chunks, taken), (&lines, text.len() as u64), "chunks of {most}");
         }
         lines
+    }
+
+    #[test]
+    fn blank_lines_are_counted() {
+        let (mut text, mut line) = (&b"\n\r\nant\nbee"[..], Vec::new());
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), Some(Taken { lines: 3, bytes: 7 }));
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), Some(Taken { lines: 1, bytes: 3 }));
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), None);
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub(crate) fn for_people() -> bool {
     io::stderr().is_terminal()
 }
 
+/// A number of things.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", HumanCount(number), if number == 1 { "" } else { "s" })
+}
+
 /// A rate as people read it.
 pub(crate) fn rate(rate: f64) -> String {
     if rate <= 0.0 {

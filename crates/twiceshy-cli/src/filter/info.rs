@@ -109,10 +109,9 @@ impl Info {
             return output::print_json(self);
         }
         let Self { file, kind, items, expected_error_rate, table_bytes, .. } = self;
-        let (items, rate) = (HumanCount(*items), output::rate(*expected_error_rate));
-        output::print(|out| {
-            writeln!(out, "{file}: {kind} filter, {items} items, {table_bytes} bytes, error rate {rate}")
-        })
+        let (items, rate) = (output::count(*items, "item"), output::rate(*expected_error_rate));
+        let bytes = output::count(*table_bytes, "byte");
+        output::print(|out| writeln!(out, "{file}: {kind} filter, {items}, {bytes}, error rate {rate}"))
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {

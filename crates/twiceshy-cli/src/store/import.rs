@@ -17,7 +17,8 @@ use serde::Serialize;
 use super::tsv::{self, Row};
 use super::{close, explain, open};
 use crate::interrupt::{self, Interrupted};
-use crate::{Outcome, input, output, progress};
+use crate::output::{self, count};
+use crate::{Outcome, input, progress};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -97,9 +98,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     done.replaced = done.rows - done.new;
     done.keys = store.approximate_len();
     let closed = close(&args.folder, store);
-    let rows = HumanCount(done.rows);
+    let rows = count(done.rows, "row");
     if let Err(error) = result {
-        let what = format!("{rows} rows are in; to go on, do the same again");
+        let what = format!("{rows} in the store; to go on, import the same again");
         return Err(match error.downcast_ref::<Interrupted>() {
             Some(_) => error.context(format!("interrupted: {what}")),
             None => error.context(what),
@@ -109,9 +110,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.json {
         output::print_json(&done)?;
     } else {
-        let (new, replaced, keys) = (HumanCount(done.new), HumanCount(done.replaced), HumanCount(done.keys));
+        let (new, replaced, keys) =
+            (HumanCount(done.new), HumanCount(done.replaced), count(done.keys, "key"));
         output::print(|out| {
-            writeln!(out, "{rows} rows imported: {new} new, {replaced} replaced; the store has {keys} keys")
+            writeln!(out, "{rows} imported: {new} new, {replaced} replaced; the store has {keys}")
         })?;
     }
     Ok(Outcome::Done)
@@ -147,15 +149,13 @@ fn read_batches(
             if batch.rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
                 break None;
             }
-            line.clear();
-            match input::read_line(input, &mut line) {
-                Ok(0) => break Some(Ok(())),
-                Ok(taken) => batch.taken += taken,
+            match input::next_line(input, &mut line) {
+                Ok(Some(taken)) => {
+                    batch.taken += taken.bytes;
+                    number += taken.lines;
+                }
+                Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error).with_context(|| format!("cannot read {name}"))),
-            }
-            number += 1;
-            if line.is_empty() {
-                continue;
             }
             match tsv::parse(&line, escapes) {
                 Ok(row) => batch.rows.push(row),

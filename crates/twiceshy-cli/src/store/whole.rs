@@ -10,7 +10,8 @@ use serde_json::json;
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreError};
 
 use super::{close, explain, open};
-use crate::{Outcome, output};
+use crate::Outcome;
+use crate::output::{self, count};
 
 #[derive(clap::Args)]
 #[command(after_help = CREATE_EXAMPLES)]
@@ -193,10 +194,8 @@ pub(super) fn verify(args: &VerifyArgs) -> anyhow::Result<Outcome> {
         output::print_json(&found)?;
     } else {
         let folder = args.folder.display();
-        let (keys, fingerprints) = (HumanCount(keys), HumanCount(fingerprints));
-        output::print(|out| {
-            writeln!(out, "{folder}: all is well: {keys} keys under {fingerprints} fingerprints")
-        })?;
+        let (keys, fingerprints) = (count(keys, "key"), count(fingerprints, "fingerprint"));
+        output::print(|out| writeln!(out, "{folder}: all is well: {keys} under {fingerprints}"))?;
     }
     Ok(Outcome::Done)
 }
@@ -220,7 +219,7 @@ pub(super) fn rebuild(args: &RebuildArgs) -> anyhow::Result<Outcome> {
         output::print_json(&json!({ "keys": keys }))?;
     } else {
         let folder = args.folder.display();
-        output::print(|out| writeln!(out, "{folder}: a new filter for {} keys", HumanCount(keys)))?;
+        output::print(|out| writeln!(out, "{folder}: a new filter for {}", count(keys, "key")))?;
     }
     Ok(Outcome::Done)
 }
