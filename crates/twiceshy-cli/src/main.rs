@@ -22,7 +22,7 @@ use interrupt::Interrupted;
 
 /// Membership filters that make no mistake twice, and stores behind them.
 #[derive(Parser)]
-#[command(version, propagate_version = true, max_term_width = 100, after_help = STATUS)]
+#[command(name = "twiceshy", version, propagate_version = true, max_term_width = 100, after_help = STATUS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

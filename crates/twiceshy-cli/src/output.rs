@@ -93,8 +93,12 @@ pub(crate) fn rate(rate: f64) -> String {
     if rate <= 0.0 {
         return "0".into();
     }
-    let digits = (1.0 - rate.log10().floor()).clamp(0.0, 20.0) as usize;
-    format!("{rate:.digits$} (1 in {})", HumanCount((1.0 / rate).round() as u64))
+    let one_in = HumanCount((1.0 / rate).round() as u64);
+    if rate < 0.0001 {
+        return format!("{rate:.1e} (1 in {one_in})");
+    }
+    let digits = (1.0 - rate.log10().floor()).max(0.0) as usize;
+    format!("{rate:.digits$} (1 in {one_in})")
 }
 
 #[cfg(test)]
@@ -108,6 +112,19 @@ mod tests {
         assert_eq!(describe(&error), "no store: cannot write: the disk is full");
         let error = anyhow::Error::new(io::Error::other("the disk is full")).context("cannot write");
         assert_eq!(describe(&error), "cannot write: the disk is full");
+    }
+
+    #[test]
+    fn rates_have_two_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.5, "0.50 (1 in 2)"),
+            (1.0 / 512.0, "0.0020 (1 in 512)"),
+            (0.000_19, "0.00019 (1 in 5,263)"),
+            (2f64.powi(-28), "3.7e-9 (1 in 268,435,456)"),
+        ] {
+            assert_eq!(rate(number), text);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Child;
+use std::process::{Child, Stdio};
 
 use common::{Run, Sandbox, ended, ended_while_open, signal};
 use serde_json::json;
@@ -137,7 +137,7 @@ fn a_wrong_line_is_named_and_those_before_it_are_in() {
     {
         sandbox.write("bad.tsv", format!("\n{before}\r\n{line}\nlater\trow\n"));
         let run = sandbox.run("store import legs bad.tsv");
-        run.fails(&["10,000 rows in the store", "bad.tsv, line 10003", what]);
+        run.fails(&["bad.tsv, line 10003", what, "; 10,000 rows imported before that"]);
         holds(&sandbox, "legs", &format!("ant\tsix\nspider\teight\n{before}"));
     }
     sandbox.feed("store import legs", b"no tab").fails(&["standard input, line 1"]);
@@ -250,14 +250,28 @@ fn an_interrupted_import_says_how_far_it_came_and_can_be_repeated() {
         // It does not wait for the next line.
         let run = ended_while_open(child, "import").status(130);
         assert_eq!(run.text(), "");
-        let said = run.err.strip_prefix("twiceshy: interrupted: ").unwrap();
-        let (number, rest) = said.split_once(" rows in the store").unwrap();
+        let said = run.err.strip_prefix("twiceshy: interrupted; ").unwrap();
+        let (number, rest) = said.split_once(" rows imported before that").unwrap();
         assert!(rest.contains("import the same again"), "{said}");
         let number: u64 = number.replace(',', "").parse().unwrap();
         assert!((10_000..=50_000).contains(&number), "{number}");
         assert_eq!(sandbox.run("store stats --json legs").ok().json()[0]["keys"], number + 2);
         can_be_imported_again(&sandbox, &rows);
     }
+}
+
+#[test]
+fn an_import_that_is_to_go_on_goes_on() {
+    let sandbox = legs("fjall");
+    let mut command = sandbox.command("sh");
+    command.args(["-c", "trap '' HUP; exec $TWICESHY store import legs -"]).env("TWICESHY", common::PROGRAM);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(rows(0..20_000).as_bytes()).unwrap();
+    signal(&child, "HUP");
+    child.stdin.as_mut().unwrap().write_all(rows(20_000..30_000).as_bytes()).unwrap();
+    let run = ended(child, "import".into()).ok();
+    assert_eq!(run.text(), "30,000 rows imported: 30,000 new, 0 replaced; the store has 30,002 keys\n");
 }
 
 #[test]

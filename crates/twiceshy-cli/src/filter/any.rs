@@ -12,7 +12,7 @@ use crate::target::Target;
 
 pub(super) enum AnyFilter {
     Quotient(QuotientFilter),
-    Adaptive(AdaptiveFilter),
+    Adaptive(Box<AdaptiveFilter>),
     Expandable(ExpandableFilter),
 }
 
@@ -24,7 +24,7 @@ impl AnyFilter {
             let identity = identify(file)?;
             let filter = match identity.kind {
                 FilterKind::Quotient => Self::Quotient(QuotientFilter::load(path)?),
-                FilterKind::Adaptive => Self::Adaptive(AdaptiveFilter::load(path)?),
+                FilterKind::Adaptive => Self::Adaptive(AdaptiveFilter::load(path)?.into()),
                 FilterKind::Expandable => Self::Expandable(ExpandableFilter::load(path)?),
                 other => {
                     let what = format!("this program does not know {} filters", other.name());

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Which kind: one that grows with the keys, or one of fixed size, smaller by 1 to 4 bits per key
+    /// Which kind: one that grows with the keys, or one of fixed size, some bits per key smaller
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
     /// The share of absent keys that are found all the same, at most [default: 1/512]
@@ -54,14 +54,14 @@ enum Kind {
 }
 
 const EXAMPLES: &str = "\
-Keys are lines: bytes without the end of the line, \\n or \\r\\n. Blank lines are left out. A key that comes twice is
-counted twice. The file holds the hash key, so only its owner can read it.
+Keys are lines: bytes without the end of the line, \\n or \\r\\n. Blank lines are left out. A key that \
+comes twice is counted twice. The file holds the hash key, so only its owner can read it.
 
 Examples:
   twiceshy filter build seen.tw keys.txt
   cut -f1 log | twiceshy filter build --error-rate 0.0001 seen.tw
   twiceshy filter build --add seen.tw --key one --key another
-  twiceshy filter build --like seen.tw more.tw keys2.txt && twiceshy filter merge all.tw seen.tw more.tw";
+  twiceshy filter build --like seen.tw more.tw keys2.txt    # so that the two can be merged";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = if args.add {

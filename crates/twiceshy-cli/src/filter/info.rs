@@ -24,8 +24,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Every file is read and checked completely. Filters with the same hash id can be merged. The age of a fingerprint is how
-many doublings ago it was one of full length.
+Every file is read and checked completely. Filters of one kind with the same hash id can be merged. The \
+age of a fingerprint is how many doublings ago it was one of full length.
 
 Examples:
   twiceshy filter info seen.tw

@@ -27,8 +27,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Filters can be merged if they have the same hash key: build all but the first with --like. The error rate of the result
-is about the sum of theirs; it is printed.
+Filters can be merged if they have the same hash key: build all but the first with --like. The error \
+rate of the result is about the sum of theirs; it is printed.
 
 Examples:
   twiceshy filter build monday.tw monday.txt

@@ -30,13 +30,14 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Prints `maybe` or `no` for each key, in order. `no` is certain; `maybe` is wrong at the filter's error rate.
+Prints `maybe` or `no` for each key, in order. `no` is certain; `maybe` is wrong at the filter's \
+error rate.
 Exit status: 0 if there was a `maybe`, 1 if there was none, 2 after an error.
 In JSON a key that is not UTF-8 is \"key_hex\", in hexadecimal digits.
 
 Examples:
   twiceshy filter query seen.tw keys.txt
-  twiceshy filter query seen.tw --with-key < keys.txt | sed -n 's/^no\\t//p'    # keys that are new
+  twiceshy filter query seen.tw --with-key < keys.txt | sed -n 's/^no\\t//p'    # what is new
   if twiceshy filter query seen.tw --key \"$url\" > /dev/null; then echo seen before; fi";
 
 const MAYBE: &str = "maybe";

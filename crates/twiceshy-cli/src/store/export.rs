@@ -24,8 +24,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-A line is a key, a tab, a value, in no particular order. Tabs, ends of lines, backslashes, control characters and bytes
-that are not UTF-8 are escaped: \\t \\n \\r \\\\ \\xHH. A file is complete or not there.
+A line is a key, a tab, a value, in no particular order. Tabs, ends of lines, backslashes, control \
+characters and bytes that are not UTF-8 are escaped: \\t \\n \\r \\\\ \\xHH. A file is complete or not there.
 
 Examples:
   twiceshy store export legs legs.tsv

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -38,7 +38,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\t \\n \\r \\\\ and \\xHH for any byte.
+A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\t \\n \\r \\\\ and \\xHH for \
+any byte.
 Lines end with \\n or \\r\\n, blank lines are left out. A key that comes again gets the new value.
 An import that was interrupted can be done again: rows that are in stay as they are.
 
@@ -100,11 +101,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let closed = close(&args.folder, store);
     let rows = count(done.rows, "row");
     if let Err(error) = result {
-        let what = format!("{rows} in the store; to go on, import the same again");
-        return Err(match error.downcast_ref::<Interrupted>() {
-            Some(_) => error.context(format!("interrupted: {what}")),
-            None => error.context(what),
-        });
+        let what = format!(
+            "{}; {rows} imported before that; to go on, import the same again",
+            output::describe(&error)
+        );
+        return Err(if error.is::<Interrupted>() { error.context(what) } else { anyhow!(what) });
     }
     closed?;
     if args.json {

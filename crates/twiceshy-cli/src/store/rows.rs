@@ -106,8 +106,9 @@ pub(crate) struct GetArgs {
 }
 
 const GET_EXAMPLES: &str = "\
-Prints a value per line, in the order of the keys, with the escapes of import and export (\\t \\n \\r \\\\ \\xHH). For a
-key that is not there nothing is printed. In JSON bytes that are not UTF-8 are \"value_hex\", in hexadecimal digits.
+Prints a value per line, in the order of the keys, with the escapes of import and export \
+(\\t \\n \\r \\\\ \\xHH). For a key that is not there nothing is printed. In JSON bytes that are not UTF-8 are \
+\"value_hex\", in hexadecimal digits.
 Exit status: 0 if all keys are there, 1 if one is not, 2 after an error.
 
 Examples:

@@ -31,8 +31,8 @@ pub(crate) struct CreateArgs {
 }
 
 const CREATE_EXAMPLES: &str = "\
-The size of a store need not be given: its filter grows. When a command that changes a store has ended with status 0,
-what it did survives a power cut.
+The size of a store need not be given: its filter grows. When a command that changes a store has ended \
+with status 0, what it did survives a power cut.
 
 Examples:
   twiceshy store create legs
@@ -167,7 +167,8 @@ pub(crate) struct VerifyArgs {
 }
 
 const VERIFY_EXAMPLES: &str = "\
-Reads everything: that the filter is whole, that every row lies where it belongs, and that the filter knows every key.
+Reads everything: that the filter is whole, that every row lies where it belongs, and that the filter \
+knows every key.
 Exit status: 0 if all agrees, 2 if not, with the cause.
 
 Example:
