@@ -1,6 +1,6 @@
 //! Progress bars, on a terminal only: `indicatif` draws nothing elsewhere, and no colours with `NO_COLOR`.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::output;
 
@@ -29,4 +29,5 @@ fn drawn(what: &'static str, total: Option<u64>, template: &str) -> ProgressBar 
     let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
     bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
         .with_message(what)
+        .with_finish(ProgressFinish::AndClear)
 }

@@ -213,7 +213,7 @@ fn stats_say_what_there_is() {
         assert!(stats["filter_bits_per_key"].as_f64().unwrap() > 8.0, "{stats}");
         assert!(stats["expected_error_rate"].as_f64().unwrap() < 0.001, "{stats}");
         let words = sandbox.run("store stats legs").ok();
-        for word in [engine, "5,002", "bits per key", "expected error rate", "as it was saved"] {
+        for word in [engine, "5,002", "bits per key", "expected error rate", "clean"] {
             assert!(words.text().contains(word), "{word} in {}", words.text());
         }
         assert_eq!(

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// What there is to know about a filter file. What a kind does not have is left out.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Info {
     file: String,
     kind: &'static str,
@@ -144,31 +144,9 @@ impl Info {
         }
         line("hash id", self.hash_id.clone())
     }
-
-    /// What is the same for all kinds is filled in later.
-    fn empty() -> Self {
-        Self {
-            file: String::new(),
-            kind: "",
-            mode: None,
-            format_version: None,
-            items: 0,
-            fingerprints: 0,
-            bits_per_item: None,
-            expected_error_rate: 0.0,
-            load: 0.0,
-            slots: 0,
-            used_slots: 0,
-            fingerprint_bits: 0,
-            table_bytes: 0,
-            file_bytes: None,
-            hash_id: String::new(),
-            tables: None,
-            extended: None,
-            ages: Vec::new(),
-        }
-    }
 }
+
+// What is the same for all kinds is filled in by `Info::new`.
 
 fn quotient(filter: &QuotientFilter) -> Info {
     Info {
@@ -180,7 +158,7 @@ fn quotient(filter: &QuotientFilter) -> Info {
         used_slots: filter.used_slots(),
         fingerprint_bits: filter.fingerprint_bits(),
         table_bytes: filter.size_in_bytes() as u64,
-        ..Info::empty()
+        ..Info::default()
     }
 }
 
@@ -196,7 +174,7 @@ fn adaptive(filter: &AdaptiveFilter) -> Info {
         fingerprint_bits: filter.quotient_bits() + filter.remainder_bits(),
         table_bytes: filter.size_in_bytes() as u64,
         extended: Some(lengths.extended),
-        ..Info::empty()
+        ..Info::default()
     }
 }
 
@@ -223,6 +201,6 @@ fn expandable(filter: &ExpandableFilter) -> Info {
         table_bytes: filter.size_in_bytes() as u64,
         tables: Some(stats.tables.len()),
         ages,
-        ..Info::empty()
+        ..Info::default()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use twiceshy::QuotientFilter;
+use twiceshy::{FilterKind, Hasher, QuotientFilter};
 
 use super::any::{AnyFilter, needs_its_keys};
 use super::info::Info;
@@ -37,55 +37,59 @@ Examples:
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = Target::new(&args.out, args.force, "give --force to replace it")?;
-    let Some((first, others)) = args.inputs.split_first() else { bail!("there is nothing to merge") };
-    let merged = match AnyFilter::load(first)?.0 {
-        AnyFilter::Expandable(filter) => {
-            let mut merged = AnyFilter::Expandable(filter);
+    let Some((path, others)) = args.inputs.split_first() else { bail!("there is nothing to merge") };
+    let (first, _) = AnyFilter::load(path)?;
+    let model = Model { path, kind: first.kind(), hasher: first.hasher().clone() };
+    let merged = match first {
+        AnyFilter::Expandable(mut merged) => {
             for path in others {
-                let other = load_like(first, &merged, path)?;
-                if let (AnyFilter::Expandable(merged), AnyFilter::Expandable(other)) = (&mut merged, other) {
+                if let AnyFilter::Expandable(other) = model.load_alike(path)? {
                     merged.merge_from(&other)?;
                 }
             }
-            merged
+            AnyFilter::Expandable(merged)
         }
-        AnyFilter::Quotient(filter) => {
-            let model = AnyFilter::Quotient(filter);
-            let mut filters = Vec::with_capacity(args.inputs.len());
+        AnyFilter::Quotient(first) => {
+            let mut filters = vec![first];
             for path in others {
-                filters.push(load_like(first, &model, path)?);
+                if let AnyFilter::Quotient(other) = model.load_alike(path)? {
+                    filters.push(other);
+                }
             }
-            filters.push(model);
-            let quotients = filters.iter().filter_map(|filter| match filter {
-                AnyFilter::Quotient(filter) => Some(filter),
-                _ => None,
-            });
-            AnyFilter::Quotient(QuotientFilter::merge(quotients)?)
+            AnyFilter::Quotient(QuotientFilter::merge(&filters)?)
         }
-        AnyFilter::Adaptive(_) => return Err(needs_its_keys(first)),
+        AnyFilter::Adaptive(_) => return Err(needs_its_keys(path)),
     };
     merged.save(&target)?;
     Info::new(&args.out, &merged, None).report(args.json)?;
     Ok(Outcome::Done)
 }
 
-/// Loads a filter that can be merged with the first.
-fn load_like(first: &Path, model: &AnyFilter, path: &Path) -> anyhow::Result<AnyFilter> {
-    let (filter, _) = AnyFilter::load(path)?;
-    let (one, other) = (first.display(), path.display());
-    if filter.kind() != model.kind() {
-        bail!(
-            "{one} is of kind {} and {other} of kind {}: only filters of one kind can be merged, so build {other} anew, \
-             with: twiceshy filter build --force --like {one} {other} KEYS",
-            model.kind().name(),
-            filter.kind().name()
-        );
+/// What all filters must have in common with the first.
+struct Model<'a> {
+    path: &'a Path,
+    kind: FilterKind,
+    hasher: Hasher,
+}
+
+impl Model<'_> {
+    /// Loads a filter that has it.
+    fn load_alike(&self, path: &Path) -> anyhow::Result<AnyFilter> {
+        let (filter, _) = AnyFilter::load(path)?;
+        let (one, other) = (self.path.display(), path.display());
+        let remedy =
+            format!("build {other} anew, with: twiceshy filter build --force --like {one} {other} KEYS");
+        if filter.kind() != self.kind {
+            let (kind, other_kind) = (self.kind.name(), filter.kind().name());
+            bail!(
+                "{one} is of kind {kind} and {other} of kind {other_kind}, but only filters of one kind can be merged: {remedy}"
+            );
+        }
+        if *filter.hasher() != self.hasher {
+            bail!(
+                "{one} and {other} have different hash keys, so their fingerprints have nothing in common: {remedy}"
+            );
+        }
+        Ok(filter)
     }
-    if filter.hasher() != model.hasher() {
-        bail!(
-            "{one} and {other} have different hash keys, so their fingerprints have nothing in common: build {other} \
-             anew, with: twiceshy filter build --force --like {one} {other} KEYS"
-        );
-    }
-    Ok(filter)
 }

@@ -86,8 +86,8 @@ struct Stats {
     /// For keys that were never asked for.
     expected_error_rate: f64,
     highest_error_rate: f64,
-    /// How the filter was come by: clean, replayed or rebuilt.
-    opened: &'static str,
+    /// How the filter was come by when the store was opened: clean, replayed or rebuilt.
+    recovery: &'static str,
 }
 
 pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<Outcome> {
@@ -107,7 +107,7 @@ pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<Outcome> {
             load: filter.load_factor(),
             expected_error_rate: lengths.expected_error_rate,
             highest_error_rate: filter.highest_error_rate(),
-            opened: opened(store.recovery()),
+            recovery: recovery(store.recovery()),
         }
     };
     let stats = store.with_filter(look).map_err(explain(&args.folder))?;
@@ -129,17 +129,17 @@ pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<Outcome> {
         line("load", format!("{:.1} %", stats.load * 100.0))?;
         line("expected error rate", output::rate(stats.expected_error_rate))?;
         line("highest error rate", output::rate(stats.highest_error_rate))?;
-        line("filter when opened", stats.opened.into())
+        line("opened", stats.recovery.into())
     })?;
     Ok(Outcome::Done)
 }
 
-fn opened(recovery: &Recovery) -> &'static str {
+fn recovery(recovery: &Recovery) -> &'static str {
     match recovery {
-        Recovery::Created => "new",
-        Recovery::Clean => "as it was saved",
-        Recovery::Replayed { .. } => "brought up to date from the journal",
-        Recovery::Rebuilt { .. } => "built from all rows",
+        Recovery::Created => "created",
+        Recovery::Clean => "clean",
+        Recovery::Replayed { .. } => "replayed",
+        Recovery::Rebuilt { .. } => "rebuilt",
         _ => "mended",
     }
 }
