@@ -318,7 +318,8 @@ fn an_export_is_complete_or_not_there() {
     assert_eq!(sandbox.read("rows.tsv").len(), exported.len() - "ant\tsix\n".len());
     sandbox.run("store export legs rows.tsv/below").fails(&["rows.tsv is a file"]);
     sandbox.run("store export legs missing/rows.tsv").fails(&["missing"]);
-    sandbox.run("store export --force legs /dev/full").fails(&["not a regular file"]);
+    sandbox.pipe("pipe");
+    sandbox.run("store export --force legs pipe").fails(&["not a regular file"]);
     let run = sandbox.shell("$TWICESHY store export legs > /dev/full");
     run.fails(&["cannot write to standard output", "No space left"]);
     for command in ["get legs spider", "stats legs", "verify legs", "rebuild legs", "verify --json legs"] {

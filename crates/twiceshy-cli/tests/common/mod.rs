@@ -40,6 +40,12 @@ impl Sandbox {
         fs::read(self.path(name)).unwrap()
     }
 
+    /// Makes a file that is none: a pipe with a name. Never a device of the machine, which a test as root could destroy.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        assert!(self.command("mkfifo").arg(name).status().unwrap().success());
+        self.path(name)
+    }
+
     /// The names of all files.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
