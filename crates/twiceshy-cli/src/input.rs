@@ -3,44 +3,167 @@
 //! A key is the bytes of a line without its end, `\n` or `\r\n`; the last line needs no end. Bytes need not be UTF-8.
 //! Blank lines are left out. Nothing else is special: blanks at the ends of a line belong to the key.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use indicatif::ProgressBar;
+
+use crate::output;
+use crate::progress;
+
+/// How many keys, and about how many bytes of them, are worked on at a time.
+const CHUNK_KEYS: usize = 4_096;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Opens a file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
-    if path == Path::new("-") {
+    if is_stdin(path) {
         return Ok(Box::new(io::stdin().lock()));
     }
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     if file.metadata().is_ok_and(|about| about.is_dir()) {
-        anyhow::bail!("{} is a folder, not a file of keys", path.display());
+        anyhow::bail!("{} is a folder, not a file", path.display());
     }
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 
-/// The next line that is not blank, without its end, in `line`. `None` at the end; else the bytes that it took from
-/// the input, blank lines before it included.
-pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Option<u64>> {
-    let mut taken = 0;
-    loop {
-        line.clear();
-        let read = input.read_until(b'\n', line)?;
-        if read == 0 {
-            return Ok(None);
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// How messages call what [`open`] opens.
+pub(crate) fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".into() } else { path.display().to_string() }
+}
+
+/// How many bytes there are to read, if that can be known.
+pub(crate) fn size(path: &Path) -> Option<u64> {
+    let about = fs::metadata(path).ok().filter(|about| about.is_file() && !is_stdin(path))?;
+    Some(about.len())
+}
+
+/// Reads a line and appends it to `buffer`, without its end. Tells how many bytes it took from the input: 0 at the end.
+fn read_line(input: &mut dyn BufRead, buffer: &mut Vec<u8>) -> io::Result<u64> {
+    let start = buffer.len();
+    let taken = input.read_until(b'\n', buffer)?;
+    if buffer[start..].ends_with(b"\n") {
+        buffer.pop();
+        if buffer[start..].ends_with(b"\r") {
+            buffer.pop();
         }
-        taken += read as u64;
-        if line.last() == Some(&b'\n') {
-            line.pop();
-            if line.last() == Some(&b'\r') {
-                line.pop();
+    }
+    Ok(taken as u64)
+}
+
+/// What [`next_line`] took from the input, blank lines included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The next line that is not blank, without its end, in `line`. `None` at the end.
+pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Option<Taken>> {
+    let mut taken = Taken { lines: 0, bytes: 0 };
+    line.clear();
+    while line.is_empty() {
+        match read_line(input, line)? {
+            0 => return Ok(None),
+            bytes => taken = Taken { lines: taken.lines + 1, bytes: taken.bytes + bytes },
+        }
+    }
+    Ok(Some(taken))
+}
+
+/// Where a command takes its keys from.
+#[derive(clap::Args)]
+pub(crate) struct KeyArgs {
+    /// Files of keys, one per line; standard input if none is given, or for `-`
+    #[arg(value_name = "KEYS", conflicts_with = "key")]
+    files: Vec<PathBuf>,
+    /// A key itself, as it is, instead of files; can be given several times
+    #[arg(short, long, value_name = "KEY", allow_hyphen_values = true)]
+    key: Vec<OsString>,
+}
+
+impl KeyArgs {
+    /// A progress bar for all keys.
+    pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
+        if !self.key.is_empty() {
+            return ProgressBar::hidden();
+        }
+        progress::bytes(what, self.sources().iter().map(|path| size(path)).sum())
+    }
+
+    fn sources(&self) -> Vec<&Path> {
+        match self.files.as_slice() {
+            [] => vec![Path::new("-")],
+            files => files.iter().map(PathBuf::as_path).collect(),
+        }
+    }
+
+    /// Calls `work` with all keys in order, some at a time; with each one at once if somebody types them.
+    pub(crate) fn for_each_chunk(
+        &self,
+        bar: &ProgressBar,
+        mut work: impl FnMut(&[&[u8]]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if !self.key.is_empty() {
+            let keys: Vec<_> = self.key.iter().map(|key| key.as_encoded_bytes()).collect();
+            return work(&keys);
+        }
+        for path in self.sources() {
+            let mut input = open(path)?;
+            let is_typed = is_stdin(path) && io::stdin().is_terminal();
+            if is_typed {
+                output::complain("reading keys from the terminal, one per line; Ctrl-D ends them");
+            }
+            let most = if is_typed { 1 } else { CHUNK_KEYS };
+            let mut chunk = Chunk::default();
+            while let taken @ 1.. =
+                chunk.read(&mut *input, most).with_context(|| format!("cannot read {}", name(path)))?
+            {
+                work(&chunk.keys())?;
+                bar.inc(taken);
             }
         }
-        if !line.is_empty() {
-            return Ok(Some(taken));
+        bar.finish_and_clear();
+        Ok(())
+    }
+}
+
+/// Some keys, one behind the other.
+#[derive(Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Chunk {
+    /// Reads the next keys. Tells how many bytes they took from the input: 0 at the end.
+    fn read(&mut self, input: &mut dyn BufRead, most: usize) -> io::Result<u64> {
+        self.bytes.clear();
+        self.ends.clear();
+        let mut taken = 0;
+        while self.ends.len() < most && self.bytes.len() < CHUNK_BYTES {
+            let before = self.bytes.len();
+            match read_line(input, &mut self.bytes)? {
+                0 => break,
+                more => taken += more,
+            }
+            if self.bytes.len() > before {
+                self.ends.push(self.bytes.len());
+            }
         }
+        Ok(taken)
+    }
+
+    fn keys(&self) -> Vec<&[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]).collect()
     }
 }
 
@@ -48,13 +171,31 @@ pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Resu
 mod tests {
     use super::*;
 
-    fn lines(mut text: &[u8]) -> Vec<Vec<u8>> {
-        let mut lines = Vec::new();
-        let mut line = Vec::new();
-        while next_line(&mut text, &mut line).expect("memory").is_some() {
+    /// The keys of a text: one by one, and in chunks of every size.
+    fn lines(text: &[u8]) -> Vec<Vec<u8>> {
+        let (mut lines, mut line, mut rest) = (Vec::new(), Vec::new(), text);
+        while next_line(&mut rest, &mut line).expect("memory").is_some() {
             lines.push(line.clone());
         }
+        for most in 1..=lines.len() + 1 {
+            let (mut in_chunks, mut chunk, mut rest) = (Vec::new(), Chunk::default(), text);
+            let mut taken = 0;
+            while let more @ 1.. = chunk.read(&mut rest, most).expect("memory") {
+                assert!(chunk.keys().len() <= most);
+                in_chunks.extend(chunk.keys().iter().map(|key| key.to_vec()));
+                taken += more;
+            }
+            assert_eq!((&in_chunks, taken), (&lines, text.len() as u64), "chunks of {most}");
+        }
         lines
+    }
+
+    #[test]
+    fn blank_lines_are_counted() {
+        let (mut text, mut line) = (&b"\n\r\nant\nbee"[..], Vec::new());
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), Some(Taken { lines: 3, bytes: 7 }));
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), Some(Taken { lines: 1, bytes: 3 }));
+        assert_eq!(next_line(&mut text, &mut line).unwrap(), None);
     }
 
     #[test]
@@ -64,5 +205,6 @@ mod tests {
         assert_eq!(lines(b"ant\nbee\r\n\n\r\nwasp"), [b"ant".to_vec(), b"bee".to_vec(), b"wasp".to_vec()]);
         assert_eq!(lines(b" ant \n\xff\x00\n"), [b" ant ".to_vec(), b"\xff\x00".to_vec()]);
         assert_eq!(lines(b"a\rb\r\r\n"), [b"a\rb\r".to_vec()]);
+        assert_eq!(lines(b"\nant\r"), [b"ant\r".to_vec()]);
     }
 }

@@ -21,14 +21,18 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// From here on Ctrl-C is noted instead of ending the program.
+/// From here on Ctrl-C is noted instead of ending the program. Whoever started the program so that it ignores such
+/// signals (`nohup`) has its way.
 pub(crate) fn watch() -> anyhow::Result<()> {
-    ctrlc::set_handler(|| {
+    let watched = ctrlc::try_set_handler(|| {
         if ASKED.swap(true, Ordering::Relaxed) {
             process::exit(130);
         }
-    })?;
-    Ok(())
+    });
+    match watched {
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// An error if Ctrl-C was pressed since [`watch`].

@@ -1,9 +1,10 @@
 //! The program `twiceshy`: filters and stores from the shell, and a race that shows what they are for.
 //!
 //! One folder or file per command. What they share is beside them: reading keys (`input.rs`), printing (`output.rs`),
-//! progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`] or an error; what becomes of
+//! files that are made (`target.rs`), progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`] or an error; what becomes of
 //! that, and the exit status, is decided here and nowhere else.
 
+mod arguments;
 mod filter;
 mod input;
 mod interrupt;
@@ -11,8 +12,8 @@ mod output;
 mod progress;
 mod race;
 mod store;
+mod target;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -21,7 +22,7 @@ use interrupt::Interrupted;
 
 /// Membership filters that make no mistake twice, and stores behind them.
 #[derive(Parser)]
-#[command(version, propagate_version = true, max_term_width = 100, after_help = STATUS)]
+#[command(name = "twiceshy", version, propagate_version = true, max_term_width = 100, after_help = STATUS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -66,11 +67,11 @@ fn main() -> ExitCode {
         // Whoever closed the pipe has read enough.
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Interrupted>() => {
-            eprintln!("twiceshy: {error}");
+            output::complain(error);
             ExitCode::from(130)
         }
         Err(error) => {
-            eprintln!("twiceshy: {error:#}");
+            output::complain(output::describe(&error));
             ExitCode::from(2)
         }
     }
@@ -84,7 +85,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "twiceshy", &mut script);
-            io::Write::write_all(&mut output::stdout(), &script)?;
+            output::print(|out| out.write_all(&script))?;
             Ok(Outcome::Done)
         }
     }

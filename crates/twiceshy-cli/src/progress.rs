@@ -1,19 +1,33 @@
 //! Progress bars, on a terminal only: `indicatif` draws nothing elsewhere, and no colours with `NO_COLOR`.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::output;
 
 /// A bar for work of known length, or a line that counts up, on standard error.
 pub(crate) fn bar(what: &'static str, total: Option<u64>) -> ProgressBar {
-    if !output::for_people() {
-        return ProgressBar::hidden();
-    }
     let template = match total {
         Some(_) => "{msg} [{bar:32}] {human_pos} of {human_len}, {eta} left",
         None => "{msg} {human_pos} in {elapsed}",
     };
+    drawn(what, total, template)
+}
+
+/// The same for bytes.
+pub(crate) fn bytes(what: &'static str, total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{msg} [{bar:32}] {bytes} of {total_bytes}, {eta} left",
+        None => "{msg} {bytes} in {elapsed}",
+    };
+    drawn(what, total, template)
+}
+
+fn drawn(what: &'static str, total: Option<u64>, template: &str) -> ProgressBar {
+    if !output::for_people() {
+        return ProgressBar::hidden();
+    }
     let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
     bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
         .with_message(what)
+        .with_finish(ProgressFinish::AndClear)
 }

@@ -1,5 +1,7 @@
 //! The 128 bytes before every table.
 
+use std::io::Read;
+
 use super::{ReadError, check_sum, checksum};
 use crate::hash::{HashKind, Hasher};
 use crate::table::Shape;
@@ -40,15 +42,30 @@ pub(crate) type Own = [u8; OWN_BYTES];
 const EXTENSIONS: u8 = 1;
 
 /// Kinds of filters. The numbers are part of the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum FilterKind {
+    /// A [`QuotientFilter`](crate::QuotientFilter).
     Quotient = 1,
+    /// An [`AdaptiveFilter`](crate::AdaptiveFilter).
     Adaptive = 2,
+    /// An [`ExpandableFilter`](crate::ExpandableFilter).
     Expandable = 3,
 }
 
-impl Kind {
+impl FilterKind {
+    const ALL: [Self; 3] = [Self::Quotient, Self::Adaptive, Self::Expandable];
+
+    /// Its name in one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Quotient => "quotient",
+            Self::Adaptive => "adaptive",
+            Self::Expandable => "expandable",
+        }
+    }
+
     /// Whether the blocks of such a filter have an extension word.
     fn has_extensions(self) -> bool {
         self == Self::Adaptive
@@ -58,7 +75,7 @@ impl Kind {
 /// What a header says.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FilterKind,
     pub(crate) hasher: Hasher,
     pub(crate) shape: Shape,
     pub(crate) max_quotient_bits: u32,
@@ -98,17 +115,8 @@ impl Header {
     }
 
     /// Reads and checks a header of the given kind.
-    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES], kind: Kind) -> Result<Self, ReadError> {
-        let found = field(bytes, 0);
-        if found != MAGIC {
-            return Err(ReadError::NotAFilter { expected: MAGIC, found });
-        }
-        let version = u16::from_le_bytes(field(bytes, VERSION_AT));
-        if version > VERSION {
-            return Err(ReadError::NewerVersion { supported: VERSION, found: version });
-        }
-        check_sum("header", &bytes[..SUM_AT], u32::from_le_bytes(field(bytes, SUM_AT)))?;
-        expect("version", version == VERSION, VERSION, version)?;
+    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES], kind: FilterKind) -> Result<Self, ReadError> {
+        check_first_fields(bytes)?;
         if bytes[KIND_AT] != kind as u8 {
             return Err(ReadError::WrongKind { expected: kind as u8, found: bytes[KIND_AT] });
         }
@@ -138,8 +146,8 @@ impl Header {
         let total = shape.total_slots();
         expect("used slots", *used <= total, format!("at most {total}"), *used)?;
         match self.kind {
-            Kind::Quotient | Kind::Adaptive => self.check_one_table()?,
-            Kind::Expandable => expect("fingerprints", self.distinct == 0, 0, self.distinct)?,
+            FilterKind::Quotient | FilterKind::Adaptive => self.check_one_table()?,
+            FilterKind::Expandable => expect("fingerprints", self.distinct == 0, 0, self.distinct)?,
         }
         let range = 1..=Shape::MAX_QUOTIENT_BITS;
         let allowed = range.contains(max_quotient_bits);
@@ -164,6 +172,61 @@ impl Header {
     }
 }
 
+/// What the first bytes of a filter say, whatever its kind. Made by [`identify`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identity {
+    /// Which type reads it.
+    pub kind: FilterKind,
+    /// The version of its format.
+    pub version: u16,
+}
+
+/// Tells what kind of filter a file holds, from its first 128 bytes. The table is not read.
+///
+/// ```
+/// use twiceshy::{FilterKind, QuotientFilter, identify};
+///
+/// let bytes = QuotientFilter::new(1_000, 0.01)?.to_bytes();
+/// assert_eq!(identify(bytes.as_slice())?.kind, FilterKind::Quotient);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn identify(reader: impl Read) -> Result<Identity, ReadError> {
+    let bytes = &read_first(reader)?;
+    let version = check_first_fields(bytes)?;
+    let found = bytes[KIND_AT];
+    match FilterKind::ALL.into_iter().find(|&kind| kind as u8 == found) {
+        Some(kind) => Ok(Identity { kind, version }),
+        None => {
+            let names = FilterKind::ALL.map(|kind| format!("{} ({})", kind as u8, kind.name()));
+            Err(ReadError::Field { field: "kind", expected: names.join(" or "), found: found.into() })
+        }
+    }
+}
+
+/// The bytes of a header.
+pub(crate) fn read_first(reader: impl Read) -> Result<[u8; Header::BYTES], ReadError> {
+    let mut bytes = Vec::with_capacity(Header::BYTES);
+    reader.take(Header::BYTES as u64).read_to_end(&mut bytes)?;
+    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
+    bytes.try_into().map_err(|_| short)
+}
+
+/// Checks what comes before the kind, and the header's checksum. Tells the version.
+fn check_first_fields(bytes: &[u8; Header::BYTES]) -> Result<u16, ReadError> {
+    let found = field(bytes, 0);
+    if found != MAGIC {
+        return Err(ReadError::NotAFilter { expected: MAGIC, found });
+    }
+    let version = u16::from_le_bytes(field(bytes, VERSION_AT));
+    if version > VERSION {
+        return Err(ReadError::NewerVersion { supported: VERSION, found: version });
+    }
+    check_sum("header", &bytes[..SUM_AT], u32::from_le_bytes(field(bytes, SUM_AT)))?;
+    expect("version", version == VERSION, VERSION, version)?;
+    Ok(version)
+}
+
 fn read_hasher(bytes: &[u8; Header::BYTES]) -> Result<Hasher, ReadError> {
     let kind = HashKind::try_from(bytes[HASH_AT]).ok();
     let hasher = kind.and_then(|kind| Hasher::from_parts(kind, field(bytes, SECRET_AT)));
@@ -186,7 +249,7 @@ pub(crate) fn shape_to_bytes(shape: &Shape) -> [u8; SHAPE_BYTES] {
 }
 
 /// Reads and checks the shape of a filter of the given kind.
-pub(crate) fn shape_from_bytes(bytes: &[u8; SHAPE_BYTES], kind: Kind) -> Result<Shape, ReadError> {
+pub(crate) fn shape_from_bytes(bytes: &[u8; SHAPE_BYTES], kind: FilterKind) -> Result<Shape, ReadError> {
     let [quotient_bits, slot_bits, flags, offset_max, spill @ ..] = *bytes;
     let (quotient_bits, slot_bits) = (u32::from(quotient_bits), u32::from(slot_bits));
     let most = Shape::MAX_QUOTIENT_BITS;

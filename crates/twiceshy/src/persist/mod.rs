@@ -15,8 +15,9 @@ mod stored;
 pub(crate) use body::read_body;
 pub use file::SaveError;
 pub(crate) use file::{load, save};
+pub use header::{FilterKind, Identity, identify};
 pub(crate) use header::{
-    Header, Kind, Own, SHAPE_BYTES, expect, expect_zeros, shape_from_bytes, shape_to_bytes,
+    Header, Own, SHAPE_BYTES, expect, expect_zeros, read_first, shape_from_bytes, shape_to_bytes,
 };
 pub(crate) use stored::{Stored, check_body, read, view, write};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Header, ReadError, check_sum, read_body};
+use super::{Header, ReadError, check_sum, read_body, read_first};
 use crate::mem::Memory;
 
 /// A filter whose bytes live in a `B`, as it is stored.
@@ -28,9 +28,7 @@ pub(crate) fn write<B, F: Stored<B>>(filter: &F, mut writer: impl Write) -> io::
 
 /// Reads a filter and checks it completely. Reads no byte behind its end.
 pub(crate) fn read<F: Stored<Memory>>(mut reader: impl Read) -> Result<F, ReadError> {
-    let mut bytes = Vec::with_capacity(Header::BYTES);
-    reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-    let header = first_bytes::<Memory, F>(&bytes)?;
+    let header = F::read_header(&read_first(&mut reader)?)?;
     let (len, sum) = (header.body_bytes as usize, header.body_sum);
     let filter = F::from_parts(header, read_body(reader, Header::BYTES, len)?)?;
     check_body(&filter, sum)?;
@@ -40,7 +38,7 @@ pub(crate) fn read<F: Stored<Memory>>(mut reader: impl Read) -> Result<F, ReadEr
 /// A filter over bytes that hold it and nothing else, and the checksum that its table should have. Only the
 /// header is checked.
 pub(crate) fn view<'a, F: Stored<&'a [u8]>>(bytes: &'a [u8]) -> Result<(F, u32), ReadError> {
-    let header = first_bytes::<&[u8], F>(bytes)?;
+    let header = F::read_header(&read_first(bytes)?)?;
     let body_sum = header.body_sum;
     let (expected, found) = (Header::BYTES as u64 + header.body_bytes, bytes.len() as u64);
     if expected != found {
@@ -53,9 +51,4 @@ pub(crate) fn view<'a, F: Stored<&'a [u8]>>(bytes: &'a [u8]) -> Result<(F, u32),
 pub(crate) fn check_body<B, F: Stored<B>>(filter: &F, sum: u32) -> Result<(), ReadError> {
     check_sum("table", filter.body(), sum)?;
     filter.check().map_err(ReadError::Inconsistent)
-}
-
-fn first_bytes<B, F: Stored<B>>(bytes: &[u8]) -> Result<Header, ReadError> {
-    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
-    F::read_header(bytes.first_chunk().ok_or(short)?)
 }

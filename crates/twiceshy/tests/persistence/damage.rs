@@ -1,6 +1,7 @@
 //! What is damaged is refused, and queries on it end.
 
 use super::*;
+use twiceshy::{AdaptiveFilter, ExpandableFilter, FilterKind, identify};
 
 #[test]
 fn every_truncation_is_refused() {
@@ -169,6 +170,31 @@ fn other_kinds_are_refused() {
         assert!(matches!(error, ReadError::WrongKind { expected: 1, .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains("expected a filter of kind 1") && text.contains(&format!("found kind {kind}")));
+    }
+}
+
+#[test]
+fn the_kind_of_a_file_is_told_from_its_header() {
+    let adaptive = AdaptiveFilter::new(0.01).unwrap().to_bytes();
+    let expandable = ExpandableFilter::new(0.01).unwrap().to_bytes();
+    let (quotient, last) = (FilterKind::Quotient, FilterKind::Expandable);
+    for (bytes, kind) in [(small(3, 4), quotient), (adaptive, FilterKind::Adaptive), (expandable, last)] {
+        let identity = identify(&bytes[..BODY]).unwrap();
+        assert_eq!((identity.kind, identity.version), (kind, 1));
+        let error = identify(&bytes[..BODY - 1]).unwrap_err();
+        assert!(matches!(error, ReadError::Length { expected: 128, found: 127 }), "{error}");
+        let mut damaged = bytes.clone();
+        damaged[KIND] ^= 1;
+        assert!(matches!(identify(damaged.as_slice()), Err(ReadError::Checksum { .. })));
+        damaged[VERSION] = 2;
+        assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NewerVersion { .. })));
+        damaged[0] = b'x';
+        assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NotAFilter { .. })));
+    }
+    for unknown in [0, 4, 255] {
+        let error = identify(with_field(small(3, 4), KIND, &[unknown]).as_slice()).unwrap_err();
+        assert!(matches!(error, ReadError::Field { field: "kind", .. }), "{error}");
+        assert!(error.to_string().contains("1 (quotient) or 2 (adaptive) or 3 (expandable)"), "{error}");
     }
 }
 

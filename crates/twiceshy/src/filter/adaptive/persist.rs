@@ -8,7 +8,7 @@ use super::stats::Counters;
 use super::ticket::Versions;
 use super::{AdaptiveFilter, Growth};
 use crate::error::{ReadError, SaveError};
-use crate::persist::{self, Header, Kind, Stored, expect};
+use crate::persist::{self, FilterKind, Header, Stored, expect};
 use crate::table::{Shape, Table};
 
 // The bytes of the header that only this kind has; docs/format.md draws them.
@@ -43,7 +43,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 
 impl<B: AsRef<[u8]>> Stored<B> for AdaptiveFilter<B> {
     fn read_header(bytes: &[u8; Header::BYTES]) -> Result<Header, ReadError> {
-        let header = Header::from_bytes(bytes, Kind::Adaptive)?;
+        let header = Header::from_bytes(bytes, FilterKind::Adaptive)?;
         let own = &header.own;
         // How far the filter grows is said by its own bytes.
         let (most, found) = (Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
@@ -78,7 +78,7 @@ impl<B: AsRef<[u8]>> Stored<B> for AdaptiveFilter<B> {
             }
         };
         Header {
-            kind: Kind::Adaptive,
+            kind: FilterKind::Adaptive,
             hasher: self.hasher.clone(),
             shape: *self.table.shape(),
             max_quotient_bits: Shape::MAX_QUOTIENT_BITS,

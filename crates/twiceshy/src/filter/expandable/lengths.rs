@@ -68,6 +68,17 @@ pub enum Mode {
     Basic,
 }
 
+impl Mode {
+    /// Its name in one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Growing => "growing",
+            Self::Chained => "chained",
+            Self::Basic => "basic",
+        }
+    }
+}
+
 /// Lengths of new fingerprints at every size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lengths {

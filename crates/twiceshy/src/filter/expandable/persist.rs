@@ -12,7 +12,9 @@ use super::lengths::{Lengths, Mode};
 use super::level::{Level, Old};
 use super::place::Settings;
 use crate::error::{ReadError, SaveError};
-use crate::persist::{self, Header, Kind, Own, SHAPE_BYTES, expect, expect_zeros, read_body};
+use crate::persist::{
+    self, FilterKind, Header, Own, SHAPE_BYTES, expect, expect_zeros, read_body, read_first,
+};
 use crate::persist::{shape_from_bytes, shape_to_bytes};
 use crate::table::{Shape, Table};
 
@@ -56,7 +58,8 @@ impl Record {
 
     fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Self, ReadError> {
         let number = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("inside the record"));
-        let shape = shape_from_bytes(bytes.first_chunk().expect("inside the record"), Kind::Expandable)?;
+        let shape =
+            shape_from_bytes(bytes.first_chunk().expect("inside the record"), FilterKind::Expandable)?;
         let (used, moved, role) = (number(USED_AT), number(MOVED_AT), bytes[ROLE_AT]);
         let total = shape.total_slots();
         expect("slot bits", shape.slot_bits() >= 2, "at least 2", shape.slot_bits())?;
@@ -234,7 +237,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
         }
         let active = &self.levels[0].table;
         Header {
-            kind: Kind::Expandable,
+            kind: FilterKind::Expandable,
             hasher: self.hasher.clone(),
             shape: *active.shape(),
             max_quotient_bits: Shape::MAX_QUOTIENT_BITS,
@@ -286,9 +289,7 @@ impl ExpandableFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_from(mut reader: impl Read) -> Result<Self, ReadError> {
-        let mut bytes = Vec::with_capacity(Header::BYTES);
-        reader.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-        let header = read_header(&bytes)?;
+        let header = read_header(&mut reader)?;
         let sum = header.body_sum;
         let mut before = Header::BYTES;
         let mut read = |len: usize| {
@@ -349,9 +350,8 @@ impl ExpandableFilter {
     }
 }
 
-fn read_header(bytes: &[u8]) -> Result<Header, ReadError> {
-    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
-    Header::from_bytes(bytes.first_chunk().ok_or(short)?, Kind::Expandable)
+fn read_header(reader: impl Read) -> Result<Header, ReadError> {
+    Header::from_bytes(&read_first(reader)?, FilterKind::Expandable)
 }
 
 /// A read-only [`ExpandableFilter`] over bytes that lie elsewhere. Made by [`ExpandableFilter::view`].

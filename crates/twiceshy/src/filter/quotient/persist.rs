@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::QuotientFilter;
 use crate::error::{ReadError, SaveError};
-use crate::persist::{self, Header, Kind, Stored};
+use crate::persist::{self, FilterKind, Header, Stored};
 use crate::table::Table;
 
 impl<B: AsRef<[u8]>> QuotientFilter<B> {
@@ -30,7 +30,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
 
 impl<B: AsRef<[u8]>> Stored<B> for QuotientFilter<B> {
     fn read_header(bytes: &[u8; Header::BYTES]) -> Result<Header, ReadError> {
-        let header = Header::from_bytes(bytes, Kind::Quotient)?;
+        let header = Header::from_bytes(bytes, FilterKind::Quotient)?;
         let (quotient_bits, slot_bits) = (header.shape.quotient_bits(), header.shape.slot_bits());
         if quotient_bits + slot_bits > 64 {
             let (field, expected) = ("slot bits", format!("at most {}", 64 - quotient_bits));
@@ -42,7 +42,7 @@ impl<B: AsRef<[u8]>> Stored<B> for QuotientFilter<B> {
 
     fn header(&self) -> Header {
         Header {
-            kind: Kind::Quotient,
+            kind: FilterKind::Quotient,
             hasher: self.hasher.clone(),
             shape: *self.table.shape(),
             max_quotient_bits: self.max_quotient_bits,

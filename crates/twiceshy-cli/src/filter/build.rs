@@ -1,0 +1,184 @@
+//! `twiceshy filter build`: a filter file from keys.
+//!
+//! Keys stream through; an expandable filter grows with them. For a quotient filter their hashes are collected (8 bytes
+//! per key), so that the filter can be made just large enough. Nothing is written before the last key was read.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use indicatif::ProgressBar;
+use twiceshy::error::{BulkError, InsertError};
+use twiceshy::{ExpandableFilter, Hasher, QuotientFilter, QuotientFilterBuilder};
+
+use super::any::{AnyFilter, needs_its_keys};
+use super::info::Info;
+use crate::Outcome;
+use crate::input::KeyArgs;
+use crate::target::Target;
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The filter file to make
+    file: PathBuf,
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Which kind: one that grows with the keys, or one of fixed size, some bits per key smaller
+    #[arg(long, value_enum, default_value_t)]
+    kind: Kind,
+    /// The share of absent keys that are found all the same, at most [default: 1/512]
+    #[arg(long, value_name = "RATE", value_parser = crate::arguments::rate)]
+    error_rate: Option<f64>,
+    /// Make room for so many keys at the start; without it, for those that are given
+    #[arg(long, value_name = "KEYS")]
+    capacity: Option<u64>,
+    /// Take kind, error rate and hash key from this filter file, so that the two can be merged
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "error_rate", "capacity"])]
+    like: Option<PathBuf>,
+    /// Add the keys to the filter that is in the file
+    #[arg(long, conflicts_with_all = ["kind", "error_rate", "capacity", "like", "force"])]
+    add: bool,
+    /// Replace the file if there is one
+    #[arg(long)]
+    force: bool,
+    /// Print what was made as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Kind {
+    #[default]
+    Expandable,
+    Quotient,
+}
+
+const EXAMPLES: &str = "\
+Keys are lines: bytes without the end of the line, \\n or \\r\\n. Blank lines are left out. A key that \
+comes twice is counted twice. The file holds the hash key, so only its owner can read it.
+
+Examples:
+  twiceshy filter build seen.tw keys.txt
+  cut -f1 log | twiceshy filter build --error-rate 0.0001 seen.tw
+  twiceshy filter build --add seen.tw --key one --key another
+  twiceshy filter build --like seen.tw more.tw keys2.txt    # so that the two can be merged";
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let target = if args.add {
+        Target::existing(&args.file)?
+    } else {
+        let remedy = "give --force to replace it, or --add to add keys to it";
+        Target::new(&args.file, args.force, remedy)?
+    };
+    let start = if args.add {
+        Start::Filter(AnyFilter::load(&args.file)?.0)
+    } else if let Some(model) = &args.like {
+        like(model)?
+    } else {
+        new(args)?
+    };
+    let filter = start.fill(args)?;
+    filter.save(&target)?;
+    Info::new(&args.file, &filter, None).report(args.json)?;
+    Ok(Outcome::Done)
+}
+
+/// What the keys are put into.
+enum Start {
+    Filter(AnyFilter),
+    /// A quotient filter that is made when all keys are known.
+    Bulk(QuotientFilterBuilder, Hasher),
+}
+
+fn new(args: &Args) -> anyhow::Result<Start> {
+    Ok(match args.kind {
+        Kind::Expandable => {
+            let mut builder = ExpandableFilter::builder();
+            if let Some(rate) = args.error_rate {
+                builder = builder.error_rate(rate);
+            }
+            if let Some(keys) = args.capacity {
+                builder = builder.capacity(keys);
+            }
+            Start::Filter(AnyFilter::Expandable(builder.build()?))
+        }
+        Kind::Quotient => {
+            let hasher = Hasher::random()?;
+            let mut builder = QuotientFilter::builder().hasher(hasher.clone());
+            if let Some(rate) = args.error_rate {
+                builder = builder.error_rate(rate);
+            }
+            // What cannot be built is said before the keys are read.
+            builder.clone().capacity(args.capacity.unwrap_or(0)).build()?;
+            if let Some(keys) = args.capacity {
+                builder = builder.capacity(keys);
+            }
+            Start::Bulk(builder, hasher)
+        }
+    })
+}
+
+/// An empty filter that can be merged with the one in a file.
+fn like(model: &Path) -> anyhow::Result<Start> {
+    Ok(match AnyFilter::load(model)?.0 {
+        AnyFilter::Expandable(filter) => Start::Filter(AnyFilter::Expandable(filter.empty_like()?)),
+        AnyFilter::Quotient(filter) => {
+            let hasher = filter.hasher().clone();
+            let builder = QuotientFilter::builder().hasher(hasher.clone());
+            Start::Bulk(builder.remainder_bits(filter.remainder_bits()), hasher)
+        }
+        AnyFilter::Adaptive(_) => return Err(needs_its_keys(model)),
+    })
+}
+
+impl Start {
+    fn fill(self, args: &Args) -> anyhow::Result<AnyFilter> {
+        let bar = args.keys.progress("reading keys");
+        match self {
+            Self::Filter(AnyFilter::Expandable(mut filter)) => {
+                args.keys.for_each_chunk(&bar, |keys| {
+                    filter.insert_batch(keys)?;
+                    Ok(())
+                })?;
+                Ok(AnyFilter::Expandable(filter))
+            }
+            Self::Filter(AnyFilter::Quotient(mut filter)) => {
+                args.keys.for_each_chunk(&bar, |keys| insert_growing(&mut filter, keys))?;
+                Ok(AnyFilter::Quotient(filter))
+            }
+            Self::Filter(AnyFilter::Adaptive(_)) => Err(needs_its_keys(&args.file)),
+            Self::Bulk(builder, hasher) => bulk(builder, &hasher, args, &bar).map(AnyFilter::Quotient),
+        }
+    }
+}
+
+/// Inserts keys into a filter that is doubled when it is full, though that raises its error rate.
+fn insert_growing(filter: &mut QuotientFilter, keys: &[&[u8]]) -> anyhow::Result<()> {
+    loop {
+        match filter.insert_batch(keys) {
+            Ok(_) => return Ok(()),
+            Err(InsertError::Full { .. }) => filter.grow()?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn bulk(
+    builder: QuotientFilterBuilder,
+    hasher: &Hasher,
+    args: &Args,
+    bar: &ProgressBar,
+) -> anyhow::Result<QuotientFilter> {
+    let mut hashes = Vec::new();
+    args.keys.for_each_chunk(bar, |keys| {
+        hashes.extend(keys.iter().map(|key| hasher.hash(key)));
+        Ok(())
+    })?;
+    hashes.sort_unstable();
+    match (builder.from_sorted_hashes(hashes), args.capacity) {
+        (Err(BulkError::Full { .. }), Some(keys)) => bail!(
+            "there are more keys than --capacity {keys} makes room for: give a larger one, or none, or --kind expandable"
+        ),
+        (filter, _) => Ok(filter?),
+    }
+}

@@ -1,0 +1,206 @@
+//! `twiceshy filter info`: what is in filter files.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+use twiceshy::{AdaptiveFilter, ExpandableFilter, QuotientFilter};
+
+use super::any::AnyFilter;
+use crate::Outcome;
+use crate::output;
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Filter files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print an object in a line for each file
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Every file is read and checked completely. Filters of one kind with the same hash id can be merged. The \
+age of a fingerprint is how many doublings ago it was one of full length.
+
+Examples:
+  twiceshy filter info seen.tw
+  twiceshy filter info --json *.tw | jq .expected_error_rate";
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    for (number, file) in args.files.iter().enumerate() {
+        let (filter, version) = AnyFilter::load(file)?;
+        let info = Info::new(file, &filter, Some(version));
+        if args.json {
+            output::print_json(&info)?;
+        } else {
+            let between = if number > 0 { "\n" } else { "" };
+            output::print(|out| {
+                out.write_all(between.as_bytes())?;
+                info.write(out)
+            })?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// What there is to know about a filter file. What a kind does not have is left out.
+#[derive(Default, Serialize)]
+pub(super) struct Info {
+    file: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format_version: Option<u16>,
+    items: u64,
+    fingerprints: u64,
+    /// None without items.
+    bits_per_item: Option<f64>,
+    expected_error_rate: f64,
+    load: f64,
+    slots: u64,
+    used_slots: u64,
+    fingerprint_bits: u32,
+    table_bytes: u64,
+    file_bytes: Option<u64>,
+    hash_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extended: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ages: Vec<Age>,
+}
+
+#[derive(Serialize)]
+struct Age {
+    age: u32,
+    fingerprints: u64,
+    fingerprint_bits: u32,
+}
+
+impl Info {
+    pub(super) fn new(file: &Path, filter: &AnyFilter, format_version: Option<u16>) -> Self {
+        let own = match filter {
+            AnyFilter::Quotient(filter) => quotient(filter),
+            AnyFilter::Adaptive(filter) => adaptive(filter),
+            AnyFilter::Expandable(filter) => expandable(filter),
+        };
+        Self {
+            file: file.display().to_string(),
+            kind: filter.kind().name(),
+            format_version,
+            bits_per_item: (own.items > 0).then(|| own.table_bytes as f64 * 8.0 / own.items as f64),
+            file_bytes: fs::metadata(file).ok().map(|about| about.len()),
+            // The hash of a text tells hash keys apart and says nothing else about them.
+            hash_id: format!("{:08x}", filter.hasher().hash("twiceshy hash id") >> 32),
+            ..own
+        }
+    }
+
+    /// Says in a line, or in JSON, what was made.
+    pub(super) fn report(&self, json: bool) -> anyhow::Result<()> {
+        if json {
+            return output::print_json(self);
+        }
+        let Self { file, kind, items, expected_error_rate, table_bytes, .. } = self;
+        let (items, rate) = (output::count(*items, "item"), output::rate(*expected_error_rate));
+        let bytes = output::count(*table_bytes, "byte");
+        output::print(|out| writeln!(out, "{file}: {kind} filter, {items}, {bytes}, error rate {rate}"))
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.file)?;
+        let mode = self.mode.map_or(String::new(), |mode| format!(", mode {mode}"));
+        let mut line = |name: &str, value: String| writeln!(out, "  {name:<20} {value}");
+        line("kind", format!("{}{mode}", self.kind))?;
+        line("items", HumanCount(self.items).to_string())?;
+        line("bits per item", self.bits_per_item.map_or("-".into(), |bits| format!("{bits:.2}")))?;
+        line("expected error rate", output::rate(self.expected_error_rate))?;
+        let (used, slots) = (HumanCount(self.used_slots), HumanCount(self.slots));
+        line("load", format!("{:.1} % ({used} slots in use, the table has {slots})", self.load * 100.0))?;
+        let bits = self.fingerprint_bits;
+        line("fingerprints", format!("{}, {bits} bits for a new one", HumanCount(self.fingerprints)))?;
+        if let Some(extended) = self.extended {
+            line("  adapted", HumanCount(extended).to_string())?;
+        }
+        for age in &self.ages {
+            let bits = age.fingerprint_bits;
+            line(&format!("  age {}", age.age), format!("{} of {bits} bits", HumanCount(age.fingerprints)))?;
+        }
+        if let Some(tables) = self.tables {
+            line("tables", tables.to_string())?;
+        }
+        if let Some(bytes) = self.file_bytes {
+            line("file size", format!("{bytes} bytes ({})", HumanBytes(bytes)))?;
+        }
+        if let Some(version) = self.format_version {
+            line("format version", version.to_string())?;
+        }
+        line("hash id", self.hash_id.clone())
+    }
+}
+
+// What is the same for all kinds is filled in by `Info::new`.
+
+fn quotient(filter: &QuotientFilter) -> Info {
+    Info {
+        items: filter.len(),
+        fingerprints: filter.distinct(),
+        expected_error_rate: filter.expected_error_rate(),
+        load: filter.load_factor(),
+        slots: filter.slots(),
+        used_slots: filter.used_slots(),
+        fingerprint_bits: filter.fingerprint_bits(),
+        table_bytes: filter.size_in_bytes() as u64,
+        ..Info::default()
+    }
+}
+
+fn adaptive(filter: &AdaptiveFilter) -> Info {
+    let lengths = filter.lengths();
+    Info {
+        items: filter.len(),
+        fingerprints: filter.fingerprints(),
+        expected_error_rate: lengths.expected_error_rate,
+        load: filter.load_factor(),
+        slots: filter.slots(),
+        used_slots: filter.used_slots(),
+        fingerprint_bits: filter.quotient_bits() + filter.remainder_bits(),
+        table_bytes: filter.size_in_bytes() as u64,
+        extended: Some(lengths.extended),
+        ..Info::default()
+    }
+}
+
+fn expandable(filter: &ExpandableFilter) -> Info {
+    let stats = filter.stats();
+    let ages: Vec<_> = stats
+        .ages
+        .iter()
+        .map(|age| Age {
+            age: age.age,
+            fingerprints: age.fingerprints,
+            fingerprint_bits: age.fingerprint_bits,
+        })
+        .collect();
+    Info {
+        mode: Some(filter.mode().name()),
+        items: filter.len(),
+        fingerprints: ages.iter().map(|age| age.fingerprints).sum(),
+        expected_error_rate: stats.expected_error_rate,
+        load: filter.load_factor(),
+        slots: filter.slots(),
+        used_slots: filter.used_slots(),
+        fingerprint_bits: filter.fingerprint_bits(),
+        table_bytes: filter.size_in_bytes() as u64,
+        tables: Some(stats.tables.len()),
+        ages,
+        ..Info::default()
+    }
+}

@@ -1,0 +1,62 @@
+//! Files that a command makes: looked at before any work is done, and complete or not there.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+/// Where a command will put its file.
+pub(crate) struct Target(PathBuf);
+
+impl Target {
+    /// A file that is not there yet, or one that may be replaced. `remedy` is what to say about one that may not.
+    pub(crate) fn new(path: &Path, replace: bool, remedy: &str) -> anyhow::Result<Self> {
+        if path.symlink_metadata().is_ok() {
+            let old = Self::existing(path)?;
+            if !replace {
+                bail!("{} exists already: {remedy}", path.display());
+            }
+            return Ok(old);
+        }
+        let folder = folder_of(path);
+        match fs::metadata(folder) {
+            Ok(about) if !about.is_dir() => bail!("{} is a file, not a folder", folder.display()),
+            found => found.with_context(|| format!("cannot write into the folder {}", folder.display()))?,
+        };
+        Ok(Self(path.to_owned()))
+    }
+
+    /// A file that is there. For a link it is the file that the link leads to.
+    pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
+        let path = fs::canonicalize(path).with_context(|| format!("cannot open {}", path.display()))?;
+        // A device must not be replaced by a file.
+        if !fs::metadata(&path).is_ok_and(|about| about.is_file()) {
+            bail!("{} is not a regular file: give the name of one", path.display());
+        }
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes the file: first under another name, which it loses when it is complete and on the disk.
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write {}", self.0.display());
+        let file = tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
+        let mut out = BufWriter::with_capacity(1 << 16, file.with_context(cannot)?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
+        file.as_file().sync_all().with_context(cannot)?;
+        file.persist(&self.0).map_err(|error| error.error).with_context(cannot)?;
+        Ok(())
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,132 @@
+//! The program as a whole: help, versions, completions, documents.
+
+mod common;
+
+use std::fs;
+
+use common::{PROGRAM, Sandbox};
+
+const COMMANDS: [&str; 16] = [
+    "race",
+    "filter build",
+    "filter query",
+    "filter info",
+    "filter merge",
+    "store create",
+    "store import",
+    "store insert",
+    "store get",
+    "store remove",
+    "store stats",
+    "store verify",
+    "store rebuild",
+    "store export",
+    "completions",
+    "help",
+];
+
+#[test]
+fn versions_and_bad_commands() {
+    let sandbox = Sandbox::new();
+    let version = format!("twiceshy {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(sandbox.run("--version").ok().text(), version);
+    sandbox.run("filter build --version").ok();
+    sandbox.run("").status(2);
+    sandbox.run("frob").fails(&["frob", "Usage"]);
+    sandbox.run("store get --frob").fails(&["--frob"]);
+    assert_eq!(sandbox.names(), [""; 0]);
+}
+
+#[test]
+fn help_has_examples_everywhere() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run("--help").ok();
+    assert!(help.text().contains("Exit status"));
+    for command in COMMANDS {
+        assert!(help.text().contains(command.split(' ').next().unwrap()), "{command}");
+        if matches!(command, "help" | "race") {
+            continue;
+        }
+        for flag in ["-h", "--help"] {
+            let help = sandbox.run(&format!("{command} {flag}")).ok();
+            assert!(help.text().contains(&format!("  twiceshy {command}")), "{}", help.text());
+            assert!(!help.text().contains('\x1b'), "colours without a terminal");
+        }
+    }
+}
+
+/// The flags in a help text.
+fn flags(help: &str) -> Vec<String> {
+    let options = help.split("Options:").nth(1).unwrap_or("").split("\nExample").next().unwrap_or("");
+    let words = options.lines().filter(|line| line.trim_start().starts_with('-'));
+    let flags = words.flat_map(|line| line.split([' ', ',', '=']).filter(|word| word.starts_with("--")));
+    flags.map(|flag| flag.trim_end_matches(['[', '.', '<']).to_owned()).collect()
+}
+
+#[test]
+fn the_reference_knows_every_command_and_every_flag() {
+    let sandbox = Sandbox::new();
+    let reference = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md")).unwrap();
+    let mut known = 0;
+    for command in COMMANDS.into_iter().filter(|command| !matches!(*command, "help" | "race")) {
+        let heading = format!("### `twiceshy {command}");
+        let section =
+            reference.split(&heading).nth(1).unwrap_or_else(|| panic!("no {heading:?} in docs/cli.md"));
+        let section = section.split("\n### ").next().unwrap();
+        for flag in flags(sandbox.run(&format!("{command} --help")).ok().text()) {
+            if !matches!(flag.as_str(), "--help" | "--version") {
+                assert!(section.contains(&flag), "docs/cli.md says nothing of {command} {flag}");
+                known += 1;
+            }
+        }
+    }
+    assert!(known > 25, "only {known} flags were found in help texts");
+}
+
+#[test]
+fn completions_for_every_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = sandbox.run(&format!("completions {shell}")).ok();
+        for word in ["twiceshy", "filter", "import", "error-rate"] {
+            assert!(script.text().contains(word), "{word} for {shell}");
+        }
+    }
+    sandbox.run("completions csh").fails(&["csh", "bash"]);
+    sandbox.shell("$TWICESHY completions bash > /dev/full").fails(&["cannot write to standard output"]);
+    let script = sandbox.shell("$TWICESHY completions bash > script && bash -n script");
+    script.ok();
+}
+
+#[test]
+fn a_closed_standard_error_does_no_harm() {
+    let sandbox = Sandbox::new();
+    sandbox.shell("$TWICESHY filter info nothing-here 2>&-").status(2);
+    sandbox.shell("$TWICESHY filter info nothing-here 2>/dev/full").status(2);
+}
+
+/// The shell blocks of a section of the README.
+fn walk(heading: &str) -> String {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let section = readme
+        .split(&format!("\n{heading}\n"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no {heading:?} in README.md"));
+    let section = section.split("\n## ").next().unwrap();
+    section.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_walk_of_the_readme_works_and_says_what_it_shows() {
+    let script = walk("### From the shell");
+    let (mut commands, mut expected) = (String::from("set -e\n"), String::new());
+    for line in script.lines() {
+        let (command, shown) = line.split_once("# ").unwrap();
+        commands += &format!("{command}\n");
+        expected += &format!("{shown}\n");
+    }
+    assert_eq!(script.lines().count(), 6, "{script}");
+    let folder = std::path::Path::new(PROGRAM).parent().unwrap().display().to_string();
+    let run = Sandbox::new().shell(&format!("PATH=\"{folder}:$PATH\"\n{commands}")).ok();
+    assert_eq!(run.text(), expected);
+}
