@@ -93,8 +93,8 @@ fn temporary_folder(args: &Args) -> anyhow::Result<tempfile::TempDir> {
 
 fn write_report(stdout: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     writeln!(stdout, "{}", table::of_report(report))?;
-    for sentence in words::summary(report) {
-        for line in wrapped(&sentence, 100) {
+    for (about, sentence) in words::summary(report) {
+        for line in wrapped(&format!("{about}: {sentence}"), 100) {
             writeln!(stdout, "{line}")?;
         }
     }

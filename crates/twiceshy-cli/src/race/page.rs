@@ -6,7 +6,7 @@
 
 use std::fmt::{Arguments, Write};
 
-use twiceshy_plot::{css, escape};
+use twiceshy_plot::{COLOURS, css, escape};
 
 use super::plots::{self, Plot, Width};
 use super::report::{Report, StoreReport};
@@ -21,8 +21,9 @@ pub(super) fn html(report: &Report) -> String {
     page.put(format_args!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>twiceshy race</title>\n\
-         <style>\n{STYLE}{}\n</style>\n</head>\n<body>\n<main>",
-        css()
+         <style>\n{STYLE}{}{}\n</style>\n</head>\n<body>\n<main>",
+        css(),
+        borders(),
     ));
     top(&mut page, report);
     figures(&mut page, report);
@@ -30,6 +31,16 @@ pub(super) fn html(report: &Report) -> String {
     fine_print(&mut page, report);
     page.put(format_args!("</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>"));
     page.0
+}
+
+/// A card of class `bN` has a border of colour N.
+fn borders() -> String {
+    let rules = |pick: fn(&(&'static str, &'static str)) -> &'static str| -> String {
+        let rule = |(number, colour)| format!(".cards .b{number}{{border-color:{colour}}}");
+        COLOURS.iter().map(pick).enumerate().map(rule).collect()
+    };
+    let (light, dark) = (rules(|colours| colours.0), rules(|colours| colours.1));
+    format!("{light}@media (prefers-color-scheme:dark){{{dark}}}")
 }
 
 struct Page(String);
@@ -52,23 +63,22 @@ fn top(page: &mut Page, report: &Report) {
         page.put(format_args!("<p class=\"warning\">{}</p>", escape(&words::caveats(report)[0])));
     }
     cards(page, report);
-    for sentence in words::summary(report) {
-        page.put(format_args!("<p>{}</p>", escape(&sentence)));
+    page.put(format_args!("<dl class=\"said\">"));
+    for (about, sentence) in words::summary(report) {
+        page.put(format_args!("<dt>{about}</dt><dd>{}</dd>", escape(&sentence)));
     }
+    page.put(format_args!("</dl>"));
 }
 
 /// One figure per store: what the strongest attack costs.
 fn cards(page: &mut Page, report: &Report) {
-    let Some((last, percent)) = report.attacks().into_iter().max_by(|one, other| one.1.total_cmp(&other.1))
-    else {
-        return;
-    };
+    let Some((last, percent)) = report.strongest_attack() else { return };
     page.put(format_args!("<ul class=\"cards\">"));
     for store in &report.stores {
         let colour = plots::colour(report, store);
         let (before, now) = (store.phase(0), store.phase(last));
         page.put(format_args!(
-            "<li data-row=\"{colour}\" class=\"card\"><span class=\"name\">{}{}</span><b>{}</b><small>lookups in the engine per 1,000 \
+            "<li data-row=\"{colour}\" class=\"b{colour}\"><span class=\"name\">{}{}</span><b>{}</b><small>lookups in the engine per 1,000 \
              queries when {percent} % of them are an attack; {} before it</small></li>",
             sign(colour),
             escape(title(&store.name)),
@@ -116,7 +126,27 @@ fn figures(page: &mut Page, report: &Report) {
         "Bits of memory per key at the end of the race. Shorter is better.",
         &plots::space(report),
     );
+    glossary(page);
     page.put(format_args!("</div>"));
+}
+
+/// The words that a stranger to filters may miss.
+fn glossary(page: &mut Page) {
+    page.put(format_args!("<section><h2>The words</h2>\n<dl class=\"words\">"));
+    for (word, meaning) in [
+        ("store", "keys and values on disk, with or without a filter in front"),
+        ("engine", "the database that keeps them there; asking it is slow"),
+        ("filter", "a summary of the keys in memory: “not there” is certain, “maybe” may be a mistake"),
+        ("false positive", "such a mistake: the engine is asked, and has nothing"),
+        ("uniform", "every query asks for a new key"),
+        ("Zipf", "few keys are asked for again and again, as in real life"),
+        ("attack", "a share of the queries replays keys that were slow before"),
+        ("adaptive", "the filter changes after each mistake, so that this query is not a mistake again"),
+        ("Bloom, quotient", "filters that stay as they are"),
+    ] {
+        page.put(format_args!("<dt>{word}</dt><dd>{}</dd>", escape(meaning)));
+    }
+    page.put(format_args!("</dl></section>"));
 }
 
 fn figure(page: &mut Page, (id, heading): (&str, &str), about: &str, plot: &Plot) {

@@ -69,15 +69,19 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
         points
     });
     // Less than one mistake in a part of a phase is none: drawn at the bottom, with a mark of its own.
-    let window = report.settings.queries_per_phase as f64 / 25.0;
-    let floor = 10f64.powf((1e3 / window.max(1.0)).log10().floor()).clamp(0.001, 10.0);
+    let window = report
+        .stores
+        .first()
+        .and_then(|store| store.phases.first()?.windows.first())
+        .map_or(1, |it| it.queries);
+    let floor = 10f64.powf((1e3 / window.max(1) as f64).log10().floor()).clamp(0.001, 10.0);
     let size = match width {
-        Width::Narrow => (480.0, 380.0 + top),
+        Width::Narrow => (420.0, 360.0 + top),
         Width::Wide => (1_000.0, 380.0 + top),
     };
     let chart = LineChart {
         size,
-        margins: (52.0, 86.0),
+        margins: (48.0, 80.0),
         top,
         across: Across::Spans(spans),
         up: Scale::log(values(&series).chain([floor]), floor),
@@ -115,10 +119,10 @@ fn by_share(
         };
         attacks.iter().enumerate().map(point).collect()
     });
-    let size = (480.0, 340.0);
+    let size = (430.0, 320.0);
     let chart = LineChart {
         size,
-        margins: (58.0, 86.0),
+        margins: (50.0, 80.0),
         top: 0.0,
         across: Across::Places {
             names: attacks.iter().map(|(_, percent)| format!("{percent} %")).collect(),
@@ -164,7 +168,7 @@ pub(super) fn space(report: &Report) -> Plot {
         },
         colour: colour(report, store),
     };
-    let bars = Bars { width: 480.0, names: 82.0, bars: report.stores.iter().map(bar).collect() };
+    let bars = Bars { width: 430.0, names: 82.0, bars: report.stores.iter().map(bar).collect() };
     let (canvas, size) = bars.draw();
     Plot { canvas, size }
 }
@@ -178,7 +182,7 @@ pub(super) fn picture(report: &Report) -> String {
     let title = "The same queries on four stores: who makes the same mistake again?";
     canvas.text("title", 20.0, 30.0, title);
     let about = format!(
-        "{} keys on {}, {} queries for absent keys in each phase, error rate {}{simulated}; made by `twiceshy race`",
+        "{} keys on {}, {} queries for absent keys in each phase, error rate {}{simulated}; made by twiceshy race",
         grouped(settings.keys),
         settings.engine,
         grouped(settings.queries_per_phase),

@@ -149,6 +149,14 @@ impl Report {
         self.phases.iter().enumerate().filter_map(share).collect()
     }
 
+    /// The attack with most replays: its place, and the share.
+    pub(super) fn strongest_attack(&self) -> Option<(usize, f64)> {
+        self.attacks()
+            .into_iter()
+            .filter(|attack| attack.1 > 0.0)
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+    }
+
     /// The store of this name.
     pub(super) fn store(&self, name: &str) -> Option<&StoreReport> {
         self.stores.iter().find(|store| store.name == name)

@@ -21,7 +21,7 @@ use super::stream::{Phase, Stream};
 use crate::interrupt;
 
 /// Parts of a phase that are told apart in the report.
-const WINDOWS: u64 = 25;
+const WINDOWS: u64 = 16;
 /// The most queries that a store gets at a time.
 const MOST_AT_ONCE: u64 = 20_000;
 /// Rows that are loaded at a time.

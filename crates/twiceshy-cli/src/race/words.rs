@@ -58,70 +58,88 @@ pub(super) fn title(name: &str) -> &str {
 /// What became of a figure.
 fn change(from: f64, to: f64) -> String {
     match to / from.max(f64::MIN_POSITIVE) {
-        _ if from == to => "the same as before the attack".into(),
-        _ if from == 0.0 => "after none before the attack".into(),
-        ratio if ratio > 1.3 => format!("{} times as many as before the attack", rate(ratio)),
-        ratio if ratio > 1.05 => format!("{:.0} % more than before the attack", ratio.mul_add(100.0, -100.0)),
-        _ => "no more than before the attack".into(),
+        _ if from == to => "as before".into(),
+        _ if from == 0.0 => "none before".into(),
+        ratio if ratio > 1.3 => format!("{} times as many as before", rate(ratio)),
+        ratio if ratio > 1.05 => format!("{:.0} % more than before", ratio.mul_add(100.0, -100.0)),
+        _ => "no more than before".into(),
     }
 }
 
+/// A few words on what a sentence is about, and the sentence.
+pub(super) type Said = (&'static str, String);
+
 /// The race in a few sentences.
-pub(super) fn summary(report: &Report) -> Vec<String> {
+pub(super) fn summary(report: &Report) -> Vec<Said> {
     let settings = &report.settings;
-    let mut sentences = vec![format!(
-        "Four stores held the same {} keys on disk ({}), and each was asked {} times for keys that are not there. A filter in \
-         memory answers most of these queries; what it lets through by mistake, a false positive, costs a lookup in the \
-         engine on disk.",
-        grouped(settings.keys),
-        settings.engine,
-        grouped(settings.queries_per_phase * report.phases.len() as u64),
+    let mut said = vec![(
+        "The race",
+        format!(
+            "Four stores hold the same {} keys on disk ({}). Each was asked {} times for keys that are not there. A filter in \
+             memory answers nearly all of these queries; when it errs, a false positive, the engine on disk is asked in vain.",
+            grouped(settings.keys),
+            settings.engine,
+            grouped(settings.queries_per_phase * report.phases.len() as u64),
+        ),
     )];
-    let Some(adaptive) = report.store("adaptive") else { return sentences };
+    let Some(adaptive) = report.store("adaptive") else { return said };
     let others =
         || report.stores.iter().filter(|store| !matches!(store.name.as_str(), "adaptive" | "no filter"));
     let list = |figure: &dyn Fn(&StoreReport) -> String| {
         others()
-            .map(|store| format!("{} with the {}", figure(store), title(&store.name)))
+            .map(|store| format!("{} {}", title(&store.name), figure(store)))
             .collect::<Vec<_>>()
             .join(", ")
     };
-    sentences.push(format!(
-        "Nobody means harm: of 1,000 queries for new keys {} were false positives with the adaptive filter, {}, and without a \
-         filter all 1,000 went to the engine.",
-        rate(adaptive.phase(0).false_positives_per_thousand()),
-        list(&|store| rate(store.phase(0).false_positives_per_thousand())),
+    said.push((
+        "Without an attack",
+        format!(
+            "False positives per 1,000 queries for new keys: adaptive filter {}, {}. Without a filter all 1,000 go to the \
+             engine.",
+            rate(adaptive.phase(0).false_positives_per_thousand()),
+            list(&|store| rate(store.phase(0).false_positives_per_thousand())),
+        ),
     ));
-    if let Some((last, percent)) = report.attacks().into_iter().max_by(|one, other| one.1.total_cmp(&other.1))
-        && percent > 0.0
-    {
+    if let Some((last, percent)) = report.strongest_attack() {
         let lookups = |store: &StoreReport, place: usize| store.phase(place).lookups_per_thousand();
         let told = |store: &StoreReport| {
             let (before, now) = (lookups(store, 0), lookups(store, last));
             format!("{} ({})", rate(now), change(before, now))
         };
-        sentences.push(format!(
-            "Then an adversary noted which answers were slow and asked for the same keys again, in {percent} % of the \
-             queries. Lookups in the engine per 1,000 queries: {}; but {} with the adaptive filter, which learns from each \
-             mistake and does not make it again.",
-            list(&told),
-            told(adaptive),
+        said.push((
+            "Under attack",
+            format!(
+                "An adversary notes which answers are slow and asks for the same keys again, in {percent} % of the queries. \
+                 Lookups in the engine per 1,000 queries: {}. The adaptive filter learns from each mistake and does not make it \
+                 again: {}.",
+                others().map(|store| format!("{} {}", title(&store.name), told(store))).collect::<Vec<_>>().join("; "),
+                told(adaptive),
+            ),
         ));
         let speeds = |store: &StoreReport| {
             let (before, now) = (store.phase(0).queries_per_second, store.phase(last).queries_per_second);
-            format!("{} from {} to {} per second", title(&store.name), speed(before), speed(now))
+            format!("{} {} ({})", title(&store.name), speed(now), speed(before))
         };
         let speeds: Vec<_> = report.stores.iter().map(speeds).collect();
-        let simulated = if settings.simulated_latency.is_some() { " (with simulated latency)" } else { "" };
-        sentences.push(format!("Speed under that attack{simulated}: {}.", speeds.join(", ")));
+        let simulated = if settings.simulated_latency.is_some() { ", with simulated latency" } else { "" };
+        said.push((
+            "Speed",
+            format!(
+                "Queries per second under that attack, and in brackets without one{simulated}: {}.",
+                speeds.join(", ")
+            ),
+        ));
     }
-    sentences.push(format!(
-        "Memory: {:.1} bits per key for the adaptive filter, {}. It starts small and doubles whenever it is full, so this \
-         depends on the number of keys; the others were told that number beforehand.",
-        adaptive.filter_bits_per_key,
-        list(&|store| format!("{:.1}", store.filter_bits_per_key)),
+    said.push((
+        "Memory",
+        format!(
+            "Bits per key: adaptive filter {:.1}, {}. The adaptive filter starts small and doubles whenever it is full, so its \
+             bits per key depend on the number of keys; the others were told that number beforehand.",
+            adaptive.filter_bits_per_key,
+            list(&|store| format!("{:.1}", store.filter_bits_per_key)),
+        ),
     ));
-    sentences
+    said
 }
 
 /// What a reader must know to judge the figures.
@@ -194,9 +212,9 @@ mod tests {
 
     #[test]
     fn changes_are_told_as_they_are() {
-        assert_eq!(change(1.0, 99.0), "99.0 times as many as before the attack");
-        assert_eq!(change(1.0, 1.2), "20 % more than before the attack");
-        assert_eq!(change(1.0, 0.9), "no more than before the attack");
-        assert_eq!(change(0.0, 5.0), "after none before the attack");
+        assert_eq!(change(1.0, 99.0), "99.0 times as many as before");
+        assert_eq!(change(1.0, 1.2), "20 % more than before");
+        assert_eq!(change(1.0, 0.9), "no more than before");
+        assert_eq!(change(0.0, 5.0), "none before");
     }
 }
