@@ -1,6 +1,6 @@
 //! Tables of text: names on the left, figures on the right.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
 use super::report::Report;
 use super::words::{rate, speed};
@@ -8,7 +8,11 @@ use super::words::{rate, speed};
 /// A table with a head.
 pub(super) fn plain<'a>(head: &[&str], lines: impl Iterator<Item = &'a [String]>) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::ASCII_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    // A line below the head, and no other.
+    for component in [TableComponent::HeaderLines, TableComponent::MiddleHeaderIntersections] {
+        table.set_style(component, '-');
+    }
     table.set_header(head);
     for line in lines {
         table.add_row(line);

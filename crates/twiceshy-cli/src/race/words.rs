@@ -1,7 +1,7 @@
 //! Figures as people read them, and what the race showed in a few sentences. Every sentence is made from the figures of this
 //! race: where they do not say what we like to hear, neither does the sentence.
 
-use super::report::{Report, StoreReport};
+use super::report::{Figures, Report, StoreReport};
 
 /// A whole number with commas between groups of three digits.
 pub(super) fn grouped(number: u64) -> String {
@@ -55,14 +55,19 @@ pub(super) fn title(name: &str) -> &str {
     }
 }
 
-/// What became of a figure.
-fn change(from: f64, to: f64) -> String {
-    match to / from.max(f64::MIN_POSITIVE) {
-        _ if from == to => "as before".into(),
+/// What an attack made of the lookups per query. Mistakes are rare, so a small difference is chance: up to three standard
+/// deviations of it.
+fn change(before: &Figures, now: &Figures) -> String {
+    let (from, to) = (before.lookups_per_thousand(), now.lookups_per_thousand());
+    let mistakes = (before.false_positives as f64, now.false_positives as f64);
+    match to / from {
+        _ if (mistakes.0 - mistakes.1).abs() <= 3.0 * (mistakes.0 + mistakes.1).sqrt() => {
+            "about as before".into()
+        }
         _ if from == 0.0 => "none before".into(),
-        ratio if ratio > 1.3 => format!("{} times as many as before", rate(ratio)),
-        ratio if ratio > 1.05 => format!("{:.0} % more than before", ratio.mul_add(100.0, -100.0)),
-        _ => "no more than before".into(),
+        ratio if ratio >= 1.5 => format!("{} times as many as before", rate(ratio)),
+        ratio if ratio >= 1.0 => format!("{:.0} % more than before", ratio.mul_add(100.0, -100.0)),
+        ratio => format!("{:.0} % less than before", 100.0 - ratio * 100.0),
     }
 }
 
@@ -101,10 +106,9 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
         ),
     ));
     if let Some((last, percent)) = report.strongest_attack() {
-        let lookups = |store: &StoreReport, place: usize| store.phase(place).lookups_per_thousand();
         let told = |store: &StoreReport| {
-            let (before, now) = (lookups(store, 0), lookups(store, last));
-            format!("{} ({})", rate(now), change(before, now))
+            let (before, now) = (store.phase(0), store.phase(last));
+            format!("{} ({})", rate(now.lookups_per_thousand()), change(&before, &now))
         };
         said.push((
             "Under attack",
@@ -212,9 +216,17 @@ mod tests {
 
     #[test]
     fn changes_are_told_as_they_are() {
-        assert_eq!(change(1.0, 99.0), "99.0 times as many as before");
-        assert_eq!(change(1.0, 1.2), "20 % more than before");
-        assert_eq!(change(1.0, 0.9), "no more than before");
-        assert_eq!(change(0.0, 5.0), "none before");
+        let figures = |false_positives| Figures {
+            queries: 10_000,
+            false_positives,
+            engine_lookups: false_positives,
+            ..Figures::default()
+        };
+        let change = |from, to| change(&figures(from), &figures(to));
+        assert_eq!(change(10, 990), "99.0 times as many as before");
+        assert_eq!(change(1_000, 1_200), "20 % more than before");
+        assert_eq!(change(1_000, 700), "30 % less than before");
+        assert_eq!(change(0, 50), "none before");
+        assert_eq!([change(0, 0), change(30, 45), change(45, 30)], ["about as before"; 3]);
     }
 }
