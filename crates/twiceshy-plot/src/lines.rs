@@ -28,6 +28,8 @@ pub struct LineChart {
     pub series: Vec<Series>,
     /// Whether every point has a marker; else only the last one.
     pub markers: bool,
+    /// Whether points without a marker tell about themselves when the mouse is on them; of no use in an image.
+    pub hints: bool,
 }
 
 /// What runs from left to right.
@@ -178,7 +180,7 @@ impl LineChart {
             let about = format!("{}, {}", series.name, point.about);
             if number >= from {
                 canvas.marker(colour, place(point), 4.5, Some(&about));
-            } else {
+            } else if self.hints {
                 let (x, y) = place(point);
                 canvas.put(format_args!(
                     "<circle class=\"touch\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill-opacity=\"0\"><title>{}</title></circle>",
@@ -252,6 +254,7 @@ mod tests {
             unit: "things".into(),
             series: vec![series(0, &[1.0, 100.0]), series(1, &[0.0, f64::NAN]), series(2, &[])],
             markers: true,
+            hints: true,
         };
         let svg = chart.draw().inline("plot", chart.size, "test");
         assert_eq!(svg.matches("<polyline").count(), 3);

@@ -46,7 +46,7 @@ fn values(series: &[Series]) -> impl Iterator<Item = f64> {
     series.iter().flat_map(|series| &series.points).map(|point| point.y)
 }
 
-/// False positives per 1,000 queries over time, with the phases; `top` is room for a title.
+/// False positives per 1,000 queries over time, with the phases; `top` is room for the title of an image.
 pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
     let mut spans = Vec::new();
     let mut end = 0.0;
@@ -89,6 +89,7 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
         unit: "false positives per 1,000 queries (logarithmic)".into(),
         series,
         markers: false,
+        hints: top == 0.0,
     };
     Plot { canvas: chart.draw(), size }
 }
@@ -133,6 +134,7 @@ fn by_share(
         unit,
         series,
         markers: true,
+        hints: true,
     };
     Plot { canvas: chart.draw(), size }
 }
