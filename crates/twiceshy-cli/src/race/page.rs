@@ -179,7 +179,8 @@ fn tables(page: &mut Page, report: &Report) {
             cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
         };
         page.put(format_args!(
-            "<div class=\"scroll\"><table><caption>{}</caption>\n<thead><tr><th>store</th>{}</tr></thead>\n<tbody>",
+            "<p class=\"caption\">{}</p>\n<div class=\"scroll\"><table aria-label=\"{}\">\n<thead><tr><th>store</th>{}</tr></thead>\n<tbody>",
+            escape(about),
             escape(about),
             cells("th", &names)
         ));
