@@ -311,17 +311,19 @@ fn places_where_nothing_can_be_written_are_found_out_before_the_race() {
     assert_refused(folder.path(), &long(&["--out", below]), &["cannot make the folder", "--out"]);
     // Nobody can make files there, not even root.
     if Path::new("/proc/self").exists() {
-        assert_refused(folder.path(), &long(&["--out", "/proc/self"]), &["cannot write into", "--out"]);
+        assert_refused(folder.path(), &long(&["--out", "/proc/self"]), &["cannot write", "--out"]);
     }
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
     assert_refused(folder.path(), &long(&["--out", out, "--dir", below]), &["--dir"]);
     assert_refused(folder.path(), &long(&["--out", out, "--svg", below]), &["cannot write"]);
-    assert_refused(
-        folder.path(),
-        &long(&["--out", out, "--svg", folder.path().to_str().unwrap()]),
-        &["is a folder"],
-    );
+    // What is there and is not a file stays as it is: nobody wants a picture in the place of a device.
+    for place in [folder.path().to_str().unwrap(), "/dev/full"] {
+        assert_refused(folder.path(), &long(&["--out", out, "--svg", place]), &["is not a file", "--svg"]);
+    }
+    let taken = folder.path().join("taken");
+    fs::create_dir_all(taken.join("race.html")).unwrap();
+    assert_refused(folder.path(), &long(&["--out", taken.to_str().unwrap()]), &["is not a file", "--out"]);
     assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
@@ -356,6 +358,28 @@ fn closed_pipes_end_it_quietly() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert_eq!(names(folder.path()), ["race.html", "race.json"], "the files are there all the same");
+}
+
+/// What was found out in a minute is shown, even if its files find no place any more.
+#[test]
+fn figures_are_shown_even_if_they_cannot_be_written() {
+    let folder = TempDir::new().unwrap();
+    let (out, dir) = (folder.path().join("out"), folder.path().join("dir"));
+    fs::create_dir(&out).unwrap();
+    fs::create_dir(&dir).unwrap();
+    let mut command = twiceshy();
+    command.args(["--keys", "1000", "--queries", "50000"]).arg("--out").arg(&out).arg("--dir").arg(&dir);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while names(&dir).is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    fs::remove_dir(&out).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("Under attack:"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--out"), "{}", text(&output.stderr));
+    assert_eq!(names(&dir), [""; 0]);
 }
 
 #[cfg(unix)]

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+const PAGE: &str = "race.html";
+const FIGURES: &str = "race.json";
+
 /// The folder for the results. If the race ends without any, a folder that was made for them is removed.
 pub(super) struct Out {
     folder: PathBuf,
@@ -24,17 +27,20 @@ impl Out {
             bail!("{} is not a folder: --out needs one, for race.html and race.json", folder.display());
         }
         let out = Self { folder: folder.to_owned(), is_ours };
-        try_to_write(&out.folder).with_context(|| {
-            format!("cannot write into the folder {}: choose another one with --out", folder.display())
-        })?;
+        for name in [PAGE, FIGURES] {
+            check(&folder.join(name)).context("the results have no place: choose another one with --out")?;
+        }
         Ok(out)
     }
 
-    /// Writes a file. Tells where it is.
-    pub(super) fn write(&self, name: &str, contents: &str) -> anyhow::Result<PathBuf> {
-        let path = self.folder.join(name);
-        write(&path, contents)?;
-        Ok(path)
+    /// Writes the page and the figures. Tells where they are.
+    pub(super) fn write(&self, page: &str, figures: &str) -> anyhow::Result<[PathBuf; 2]> {
+        let paths = [self.folder.join(PAGE), self.folder.join(FIGURES)];
+        for (path, contents) in paths.iter().zip([page, figures]) {
+            write(path, contents)
+                .context("the results are lost but for the table: choose another place with --out")?;
+        }
+        Ok(paths)
     }
 }
 
@@ -47,13 +53,12 @@ impl Drop for Out {
     }
 }
 
-/// Whether a file can be written at this place.
+/// Whether a file can be written at this place. It would take the place of an older one, but not of a folder or a device.
 pub(super) fn check(path: &Path) -> anyhow::Result<()> {
-    if path.is_dir() {
-        bail!("{} is a folder, not a file", path.display());
+    if path.exists() && !path.is_file() {
+        bail!("{} is there and is not a file", path.display());
     }
-    try_to_write(folder_of(path))
-        .with_context(|| format!("cannot write {}: choose another place", path.display()))
+    try_to_write(folder_of(path)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -27,6 +27,7 @@ mod watch;
 mod words;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use twiceshy::{AdaptiveFilter, QuotientFilter};
@@ -48,28 +49,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     check_rate(args.error_rate)?;
     let out = Out::prepare(&args.out)?;
     if let Some(path) = &args.svg {
-        files::check(path)?;
+        files::check(path).context("the picture has no place: choose another one with --svg")?;
     }
     let folder = temporary_folder(args)?;
     let report = run::race(args, &dataset, folder.path())?;
     let place = folder.path().to_owned();
     folder.close().with_context(|| format!("cannot remove {}: please do", place.display()))?;
 
-    let json = serde_json::to_string_pretty(&report)?;
-    let page = out.write("race.html", &page::html(&report))?;
-    let figures = out.write("race.json", &format!("{json}\n"))?;
-    if let Some(path) = &args.svg {
-        files::write(path, &plots::picture(&report))?;
-    }
+    // Whatever becomes of the files, the figures are shown; whoever closed the pipe still gets the files.
+    let json = serde_json::to_string_pretty(&report)? + "\n";
+    let written = write_files(args, &out, &report, &json);
     let mut stdout = output::stdout();
     if args.json {
-        writeln!(stdout, "{json}")?;
+        stdout.write_all(json.as_bytes())?;
     } else {
         write_report(&mut stdout, &report)?;
-        writeln!(stdout, "\nThe page: {}\nAll figures: {}", page.display(), figures.display())?;
+        if let Ok([page, figures]) = &written {
+            writeln!(stdout, "\nThe page: {}\nAll figures: {}", page.display(), figures.display())?;
+        }
     }
     stdout.flush()?;
+    written?;
     Ok(Outcome::Done)
+}
+
+fn write_files(args: &Args, out: &Out, report: &Report, json: &str) -> anyhow::Result<[PathBuf; 2]> {
+    if let Some(path) = &args.svg {
+        files::write(path, &plots::picture(report))?;
+    }
+    out.write(&page::html(report), json)
 }
 
 /// The filters have limits of their own.

@@ -7,7 +7,7 @@ use twiceshy_store::EngineKind;
 
 const EXAMPLES: &str = "\
 Examples:
-  twiceshy race                                 # about a minute; writes race.html and race.json here
+  twiceshy race                                 # about a minute; see race.html then
   twiceshy race --quick --out /tmp/race         # about ten seconds
   twiceshy race --engine redb --cache 1%        # a B-tree, with hardly any cache
   twiceshy race --key-file urls.txt             # your own keys, one per line

@@ -26,8 +26,8 @@ const WINDOWS: u64 = 16;
 const MOST_AT_ONCE: u64 = 20_000;
 /// Rows that are loaded at a time.
 const BATCH_ROWS: usize = 1_000;
-/// Keys that are asked for at the end, to see that none is lost.
-const PRESENT: usize = 20_000;
+/// The most keys that are asked for at the end, to see that none is lost.
+const MOST_PRESENT: u64 = 20_000;
 
 /// In the order of all tables and plots.
 const CONTENDERS: [Option<TwinFilter>; 4] =
@@ -55,7 +55,9 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
         );
     }
     let mut live = Live::new(contenders.iter().map(Contender::name), args.latency, dataset.rows());
-    let (keys, present) = load(dataset, &mut contenders, &mut live, args.seed)?;
+    let mut sample = Sample::new(queries.min(MOST_PRESENT) as usize, args.seed);
+    let keys = load(dataset, &mut contenders, &mut sample, &mut live)?;
+    let present = sample.into_keys();
     let mut stores = Vec::new();
     for contender in &contenders {
         stores.push(StoreReport {
@@ -121,24 +123,24 @@ fn for_each_turn(
     Ok(())
 }
 
-/// Loads all stores. Tells how many different keys there are, and some of them.
+/// Loads all stores. Tells how many different keys there are.
 fn load(
     dataset: &Dataset<'_>,
     contenders: &mut [Contender],
+    sample: &mut Sample,
     live: &mut Live,
-    seed: u64,
-) -> anyhow::Result<(u64, Vec<Vec<u8>>)> {
+) -> anyhow::Result<u64> {
     live.start("Loading", dataset.rows());
-    let mut sample = Sample::new(PRESENT, seed);
+
     let (mut keys, mut turn) = (0, 0);
     dataset.for_each_batch(BATCH_ROWS, |rows| {
         rows.iter().for_each(|(key, _)| sample.offer(key));
         let rows: Vec<_> = rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
         for_each_turn(turn, contenders, |number, contender| {
             interrupt::check()?;
-            let new = contender
-                .load(&rows)
-                .with_context(|| format!("cannot load the store {}", contender.name()))?;
+            let new = contender.load(&rows).with_context(|| {
+                format!("cannot load the store {} (--dir chooses where it lies)", contender.name())
+            })?;
             keys += if number == 0 { new } else { 0 };
             Ok(())
         })?;
@@ -153,7 +155,7 @@ fn load(
         live.advance(1);
         Ok(())
     })?;
-    Ok((keys, sample.into_keys()))
+    Ok(keys)
 }
 
 fn run_phase(
