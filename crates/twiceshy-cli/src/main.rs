@@ -33,7 +33,7 @@ const STATUS: &str = "Exit status, as grep's: 0 found or done, 1 not found, 2 er
 #[derive(Subcommand)]
 enum Command {
     /// Show what an adaptive filter is for: the same queries, and an attack, on four stores
-    Race(race::Args),
+    Race(Box<race::Args>),
     /// Make filter files, ask them, look into them, merge them
     #[command(subcommand)]
     Filter(filter::Command),

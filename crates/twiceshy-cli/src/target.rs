@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use tempfile::NamedTempFile;
 
 /// Where a command will put its file.
 pub(crate) struct Target(PathBuf);
@@ -12,19 +13,24 @@ pub(crate) struct Target(PathBuf);
 impl Target {
     /// A file that is not there yet, or one that may be replaced. `remedy` is what to say about one that may not.
     pub(crate) fn new(path: &Path, replace: bool, remedy: &str) -> anyhow::Result<Self> {
+        let target = Self::replacing(path)?;
+        if !replace && path.symlink_metadata().is_ok() {
+            bail!("{} exists already: {remedy}", path.display());
+        }
+        Ok(target)
+    }
+
+    /// A file that is not there yet, or takes the place of one.
+    pub(crate) fn replacing(path: &Path) -> anyhow::Result<Self> {
         if path.symlink_metadata().is_ok() {
-            let old = Self::existing(path)?;
-            if !replace {
-                bail!("{} exists already: {remedy}", path.display());
-            }
-            return Ok(old);
+            return Self::existing(path);
         }
         let folder = folder_of(path);
         match fs::metadata(folder) {
             Ok(about) if !about.is_dir() => bail!("{} is a file, not a folder", folder.display()),
             found => found.with_context(|| format!("cannot write into the folder {}", folder.display()))?,
         };
-        Ok(Self(path.to_owned()))
+        Self(path.to_owned()).tried()
     }
 
     /// A file that is there. For a link it is the file that the link leads to.
@@ -34,7 +40,19 @@ impl Target {
         if !fs::metadata(&path).is_ok_and(|about| about.is_file()) {
             bail!("{} is not a regular file: give the name of one", path.display());
         }
-        Ok(Self(path))
+        Self(path).tried()
+    }
+
+    /// Finds out now, not after all the work, that the folder is closed or the disk full.
+    fn tried(self) -> anyhow::Result<Self> {
+        self.unfinished()?;
+        Ok(self)
+    }
+
+    /// A file beside it, which is gone when it is dropped.
+    fn unfinished(&self) -> anyhow::Result<NamedTempFile> {
+        let file = tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
+        file.with_context(|| format!("cannot write {}", self.0.display()))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -47,8 +65,7 @@ impl Target {
         write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.0.display());
-        let file = tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
-        let mut out = BufWriter::with_capacity(1 << 16, file.with_context(cannot)?);
+        let mut out = BufWriter::with_capacity(1 << 16, self.unfinished()?);
         write(&mut out)?;
         let file = out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
         file.as_file().sync_all().with_context(cannot)?;

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc as StdArc;
 
-use twiceshy::{Hasher, QuotientFilter};
+use twiceshy::{HashKey, Hasher, QuotientFilter};
 
 use crate::engine::{Batch, Durability, Engine, Space};
 use crate::error::StoreError;
@@ -30,6 +30,9 @@ pub trait KeyValue: Send + Sync {
     fn lookups(&self) -> Result<Lookups, StoreError>;
     /// The bytes of the filter.
     fn filter_bytes(&self) -> Result<u64, StoreError>;
+    /// Waits for what the store does in the background to learn from its mistakes, so that what is measured does not
+    /// depend on threads.
+    fn settle(&self) {}
 }
 
 /// What queries have cost.
@@ -75,6 +78,10 @@ impl KeyValue for AdaptiveStore {
 
     fn filter_bytes(&self) -> Result<u64, StoreError> {
         self.with_filter(|filter| filter.size_in_bytes() as u64)
+    }
+
+    fn settle(&self) {
+        AdaptiveStore::settle(self);
     }
 }
 
@@ -169,7 +176,8 @@ pub struct TwinStore {
 }
 
 impl TwinStore {
-    /// Opens a store on an engine, for about so many keys, with a filter of this error rate.
+    /// Opens a store on an engine, for about so many keys, with a filter of this error rate. A new one draws a random
+    /// hash key.
     pub fn open(
         kind: TwinFilter,
         engine: impl Engine,
@@ -177,20 +185,31 @@ impl TwinStore {
         keys: u64,
         error_rate: f64,
     ) -> Result<Self, StoreError> {
+        let key = HashKey::random().map_err(|error| StoreError::Random(error.to_string()))?;
+        Self::open_keyed(kind, engine, durability, keys, error_rate, key)
+    }
+
+    /// The same with a hash key of your own, so that two runs make the same mistakes. An old store keeps its key.
+    pub fn open_keyed(
+        kind: TwinFilter,
+        engine: impl Engine,
+        durability: Durability,
+        keys: u64,
+        error_rate: f64,
+        hash_key: HashKey,
+    ) -> Result<Self, StoreError> {
         let engine: StdArc<dyn Engine> = StdArc::new(engine);
         let hasher = match engine.get(Space::Meta, b"hash key")? {
             Some(key) => {
                 let key =
                     key.try_into().map_err(|_| StoreError::damaged("its hash key has the wrong length"))?;
-                Hasher::keyed(twiceshy::HashKey::from_bytes(key))
+                Hasher::keyed(HashKey::from_bytes(key))
             }
             None => {
-                let key =
-                    twiceshy::HashKey::random().map_err(|error| StoreError::Random(error.to_string()))?;
                 let mut batch = Batch::new();
-                batch.put(Space::Meta, b"hash key".to_vec(), key.expose().to_vec());
+                batch.put(Space::Meta, b"hash key".to_vec(), hash_key.expose().to_vec());
                 engine.write(batch, Durability::Power)?;
-                Hasher::keyed(key)
+                Hasher::keyed(hash_key)
             }
         };
         let mut filter = Fixed::new(kind, keys, error_rate, &hasher)?;

@@ -1,10 +1,132 @@
-//! The command `twiceshy race`.
+//! The command `twiceshy race`: what an adaptive filter is for, in about a minute.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `options.rs` | what can be chosen |
+//! | `dataset.rs`, `random.rs`, `stream.rs` | keys, random numbers, and the queries of every phase |
+//! | `watch.rs`, `contender.rs` | an engine that is watched; a store on it, with the adversary who attacks it |
+//! | `run.rs` | the race |
+//! | `live.rs`, `table.rs`, `words.rs` | the table while it runs and at the end; figures and sentences |
+//! | `report.rs` | what it found out: the fields of `race.json` |
+//! | `plots.rs`, `page.rs`, `page.css`, `page.js` | `race.html` |
+//! | `files.rs` | where that goes |
 
-use crate::Outcome;
+mod contender;
+mod dataset;
+mod files;
+mod live;
+mod options;
+mod page;
+mod plots;
+mod random;
+mod report;
+mod run;
+mod stream;
+mod table;
+mod watch;
+mod words;
 
-#[derive(clap::Args)]
-pub(crate) struct Args {}
+use std::io::Write;
+use std::path::PathBuf;
 
-pub(crate) fn run(_args: &Args) -> anyhow::Result<Outcome> {
+use anyhow::Context;
+use twiceshy::{AdaptiveFilter, QuotientFilter};
+
+pub(crate) use options::Args;
+
+use crate::target::Target;
+use crate::{Outcome, interrupt, output};
+use dataset::Dataset;
+use files::Out;
+use report::Report;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    interrupt::watch()?;
+    // Whatever can be wrong is found out before the work, not after it.
+    let dataset = match &args.key_file {
+        Some(path) => Dataset::of_file(path, args.seed, args.keys)?,
+        None => Dataset::generated(args.seed, args.generated_keys()),
+    };
+    check_rate(args.error_rate)?;
+    let out = Out::prepare(&args.out)?;
+    let picture = args.svg.as_deref().map(Target::replacing).transpose();
+    let picture = picture.context("the picture has no place: choose another one with --svg")?;
+    let folder = temporary_folder(args)?;
+    let report = run::race(args, &dataset, folder.path())?;
+    let place = folder.path().to_owned();
+    folder.close().with_context(|| format!("cannot remove {}: please do", place.display()))?;
+
+    // Whatever becomes of the files, the figures are shown; whoever closed the pipe still gets the files.
+    let json = serde_json::to_string_pretty(&report)? + "\n";
+    let written = write_files(&out, picture.as_ref(), &report, &json);
+    let mut stdout = output::stdout();
+    if args.json {
+        stdout.write_all(json.as_bytes())?;
+    } else {
+        write_report(&mut stdout, &report)?;
+        if let Ok([page, figures]) = &written {
+            writeln!(stdout, "\nThe page: {}\nAll figures: {}", page.display(), figures.display())?;
+        }
+    }
+    stdout.flush()?;
+    written?;
     Ok(Outcome::Done)
+}
+
+fn write_files(
+    out: &Out,
+    picture: Option<&Target>,
+    report: &Report,
+    json: &str,
+) -> anyhow::Result<[PathBuf; 2]> {
+    if let Some(target) = picture {
+        files::write(target, &plots::picture(report))?;
+    }
+    out.write(&page::html(report), json)
+}
+
+/// The filters have limits of their own.
+fn check_rate(rate: f64) -> anyhow::Result<()> {
+    let fits = || {
+        format!("no filter has an error rate of {rate}: choose a more usual --error-rate, for example 0.001")
+    };
+    AdaptiveFilter::builder().error_rate(rate).build().with_context(fits)?;
+    QuotientFilter::builder().capacity(1_000).error_rate(rate).build().with_context(fits)?;
+    Ok(())
+}
+
+/// A folder that is removed when it is dropped: at the end, after an error, and after Ctrl-C.
+fn temporary_folder(args: &Args) -> anyhow::Result<tempfile::TempDir> {
+    let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let made = tempfile::Builder::new().prefix("twiceshy-race-").tempdir_in(&parent);
+    made.with_context(|| {
+        format!("cannot make a folder for the stores in {}: choose another one with --dir", parent.display())
+    })
+}
+
+fn write_report(stdout: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    writeln!(stdout, "{}", table::of_report(report))?;
+    for (about, sentence) in words::summary(report) {
+        for line in wrapped(&format!("{about}: {sentence}"), 100) {
+            writeln!(stdout, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Text in lines of at most this many letters, where words allow it.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }

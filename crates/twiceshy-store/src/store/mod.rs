@@ -178,6 +178,13 @@ impl AdaptiveStore {
         Ok(look(&*self.shared.filter()?))
     }
 
+    /// Waits until a thread that learns from mistakes in the background, if there is one, has ended.
+    ///
+    /// Not needed for anything but measuring: a mistake that is fixed in the background may be made again meanwhile.
+    pub fn settle(&self) {
+        self.shared.end_help();
+    }
+
     /// The engine.
     pub fn engine(&self) -> &dyn Engine {
         &*self.shared.engine

@@ -176,3 +176,30 @@ fn twins_answer_like_a_map() {
         }
     }
 }
+
+#[test]
+fn twins_with_the_same_hash_key_make_the_same_mistakes() {
+    let mistakes = |hash_key: [u8; 16]| {
+        let hash_key = twiceshy::HashKey::from_bytes(hash_key);
+        let open = TwinStore::open_keyed(
+            TwinFilter::Bloom,
+            MemoryEngine::new(),
+            Durability::Relaxed,
+            1_000,
+            0.1,
+            hash_key,
+        );
+        let twin = open.unwrap();
+        for number in 0..1_000 {
+            twin.insert_batch(&[(&key(number), b"")]).unwrap();
+        }
+        let is_mistake = |&number: &u64| {
+            let before = twin.lookups().unwrap().false_positives;
+            assert_eq!(twin.get(&key(number)).unwrap(), None);
+            twin.lookups().unwrap().false_positives > before
+        };
+        (1_000..3_000).filter(is_mistake).collect::<Vec<_>>()
+    };
+    assert_eq!(mistakes([1; 16]), mistakes([1; 16]));
+    assert_ne!(mistakes([1; 16]), mistakes([2; 16]));
+}

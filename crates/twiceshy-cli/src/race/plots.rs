@@ -1,0 +1,196 @@
+//! The plots of a race.
+
+use twiceshy_plot::{Across, Bar, Bars, Canvas, LineChart, Point, Scale, Series, Span};
+
+use super::report::{Figures, Report, StoreReport};
+use super::stream::Phase;
+use super::words::{grouped, rate, speed};
+
+/// The number of a store's colour, dashes and marker; they follow its place in the tables.
+pub(super) const NO_FILTER: usize = 7;
+
+pub(super) fn colour(report: &Report, store: &StoreReport) -> usize {
+    let place = report.stores.iter().position(|other| other.name == store.name).unwrap_or(0);
+    if store.name == "no filter" { NO_FILTER } else { place }
+}
+
+/// A drawing and its size.
+pub(super) struct Plot {
+    pub(super) canvas: Canvas,
+    pub(super) size: (f64, f64),
+}
+
+/// How wide a plot is drawn: for a narrow column or phone, or for a wide page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    Narrow,
+    Wide,
+}
+
+/// How a mark of an axis is written.
+fn mark(value: f64) -> String {
+    if value >= 1.0 { grouped(value.round() as u64) } else { format!("{}", (value * 1e6).round() / 1e6) }
+}
+
+fn series(report: &Report, points: impl Fn(&StoreReport) -> Vec<Point>) -> Vec<Series> {
+    let line = |store: &StoreReport| Series {
+        name: store.name.clone(),
+        colour: colour(report, store),
+        is_heavy: store.name == "adaptive",
+        points: points(store),
+    };
+    report.stores.iter().map(line).collect()
+}
+
+fn values(series: &[Series]) -> impl Iterator<Item = f64> {
+    series.iter().flat_map(|series| &series.points).map(|point| point.y)
+}
+
+/// False positives per 1,000 queries over time, with the phases; `top` is room for the title of an image.
+pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
+    let mut spans = Vec::new();
+    let mut end = 0.0;
+    for phase in &report.phases {
+        let from = end;
+        end += report.settings.queries_per_phase as f64;
+        spans.push(Span { names: span_names(phase, width), from, to: end });
+    }
+    let series = series(report, |store| {
+        let mut asked = 0.0;
+        let mut points = Vec::new();
+        for (phase, figures) in report.phases.iter().zip(&store.phases) {
+            for window in &figures.windows {
+                let y = window.false_positives_per_thousand();
+                let about = format!("{}: {} of 1,000", phase.name(), rate(y));
+                points.push(Point { x: asked + window.queries as f64 / 2.0, y, about });
+                asked += window.queries as f64;
+            }
+        }
+        points
+    });
+    // Less than one mistake in a part of a phase is none: drawn at the bottom, with a mark of its own.
+    let window = report
+        .stores
+        .first()
+        .and_then(|store| store.phases.first()?.windows.first())
+        .map_or(1, |it| it.queries);
+    let floor = 10f64.powf((1e3 / window.max(1) as f64).log10().floor()).clamp(0.001, 10.0);
+    let size = match width {
+        Width::Narrow => (420.0, 360.0 + top),
+        Width::Wide => (1_000.0, 380.0 + top),
+    };
+    let chart = LineChart {
+        size,
+        margins: (48.0, 80.0),
+        top,
+        across: Across::Spans(spans),
+        up: Scale::log(values(&series).chain([floor]), floor),
+        mark: if floor < 0.05 { |value| if value < 0.05 { "0".into() } else { mark(value) } } else { mark },
+        unit: "false positives per 1,000 queries (logarithmic)".into(),
+        series,
+        markers: false,
+        hints: top == 0.0,
+    };
+    Plot { canvas: chart.draw(), size }
+}
+
+fn span_names(phase: &Phase, width: Width) -> Vec<String> {
+    match (phase, width) {
+        (Phase::Uniform, Width::Wide) => vec!["uniform".into(), "new keys only".into()],
+        (Phase::Zipf { .. }, Width::Wide) => vec!["Zipf".into(), "few keys are popular".into()],
+        (Phase::Attack { percent }, Width::Wide) => vec!["attack".into(), format!("{percent} % replayed")],
+        (Phase::Uniform, Width::Narrow) => vec!["uniform".into(), "".into()],
+        (Phase::Zipf { .. }, Width::Narrow) => vec!["Zipf".into(), "".into()],
+        (Phase::Attack { percent }, Width::Narrow) => vec!["attack".into(), format!("{percent} %")],
+    }
+}
+
+fn by_share(
+    report: &Report,
+    value: fn(&Figures) -> f64,
+    about: fn(f64) -> String,
+    mark: fn(f64) -> String,
+    (unit, floor): (String, f64),
+) -> Plot {
+    let attacks = report.attacks();
+    let series = series(report, |store| {
+        let point = |(number, &(place, percent)): (usize, &(usize, f64))| {
+            let y = value(&store.phase(place));
+            Point { x: number as f64, y, about: format!("{percent} % replayed: {}", about(y)) }
+        };
+        attacks.iter().enumerate().map(point).collect()
+    });
+    let size = (430.0, 320.0);
+    let chart = LineChart {
+        size,
+        margins: (50.0, 80.0),
+        top: 0.0,
+        across: Across::Places {
+            names: attacks.iter().map(|(_, percent)| format!("{percent} %")).collect(),
+            unit: "queries that replay what was slow before".into(),
+        },
+        up: Scale::log(values(&series), floor),
+        mark,
+        unit,
+        series,
+        markers: true,
+        hints: true,
+    };
+    Plot { canvas: chart.draw(), size }
+}
+
+/// Lookups in the engine by the share of replays.
+pub(super) fn lookups(report: &Report) -> Plot {
+    let about = |value| format!("{} lookups per 1,000 queries", rate(value));
+    let unit = "lookups in the engine per 1,000 queries (logarithmic)".to_owned();
+    by_share(report, Figures::lookups_per_thousand, about, mark, (unit, 0.01))
+}
+
+/// Speed by the share of replays.
+pub(super) fn speeds(report: &Report) -> Plot {
+    let about = |value| format!("{} queries per second", speed(value));
+    let short = |value: f64| match value {
+        value if value >= 1e6 => format!("{} M", value / 1e6),
+        value if value >= 1e3 => format!("{} k", value / 1e3),
+        value => value.to_string(),
+    };
+    let simulated = if report.settings.simulated_latency.is_some() { ", simulated latency" } else { "" };
+    let unit = format!("queries per second (logarithmic{simulated})");
+    by_share(report, |figures| figures.queries_per_second, about, short, (unit, 1.0))
+}
+
+/// The size of the filters.
+pub(super) fn space(report: &Report) -> Plot {
+    let bar = |store: &StoreReport| Bar {
+        name: store.name.clone(),
+        value: store.filter_bits_per_key,
+        label: match store.filter_bytes {
+            0 => "none".into(),
+            _ => format!("{:.1} bits", store.filter_bits_per_key),
+        },
+        colour: colour(report, store),
+    };
+    let bars = Bars { width: 430.0, names: 82.0, bars: report.stores.iter().map(bar).collect() };
+    let (canvas, size) = bars.draw();
+    Plot { canvas, size }
+}
+
+/// The picture of false positives over time as a file of its own.
+pub(super) fn picture(report: &Report) -> String {
+    let plot = over_time(report, Width::Wide, 64.0);
+    let settings = &report.settings;
+    let simulated = if settings.simulated_latency.is_some() { ", simulated latency" } else { "" };
+    let mut canvas = Canvas::new();
+    let title = "The same queries on four stores: who makes the same mistake again?";
+    canvas.text("title", 20.0, 30.0, title);
+    let about = format!(
+        "{} keys on {}, {} queries for absent keys in each phase, error rate {}{simulated}; made by twiceshy race",
+        grouped(settings.keys),
+        settings.engine,
+        grouped(settings.queries_per_phase),
+        settings.error_rate,
+    );
+    canvas.text("small", 20.0, 52.0, &about);
+    canvas.group((20.0, 6.0), &plot.canvas);
+    canvas.file((plot.size.0 + 24.0, plot.size.1 + 18.0), title)
+}

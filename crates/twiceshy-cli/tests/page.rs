@@ -1,0 +1,105 @@
+//! `race.html` in a real browser: the plots are there, and no script fails.
+//!
+//! ```sh
+//! cargo test -p twiceshy-cli --test page -- --ignored    # needs chromium: apt-get install chromium
+//! ```
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What a browser made of a page, and what it said meanwhile.
+struct Loaded {
+    dom: String,
+    log: String,
+}
+
+fn load(page: &Path) -> Loaded {
+    let profile = TempDir::new().unwrap();
+    let output = Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--virtual-time-budget=3000",
+        ])
+        .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .output()
+        .expect("chromium, the browser, is needed for this test: apt-get install chromium");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let loaded = Loaded { dom: text(output.stdout), log: text(output.stderr) };
+    assert!(output.status.success(), "{}", loaded.log);
+    loaded
+}
+
+/// What is wrong with a page, as far as a browser can tell.
+fn complaints(loaded: &Loaded) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut check = |is_fine: bool, what: String| {
+        if !is_fine {
+            complaints.push(what);
+        }
+    };
+    let (dom, log) = (&loaded.dom, &loaded.log);
+    for line in log.lines().filter(|line| line.contains(":CONSOLE")) {
+        check(false, format!("in the console: {line}"));
+    }
+    let root = dom.split_once("<html").map_or("", |(_, rest)| rest.split('>').next().unwrap_or(""));
+    check(!root.contains("data-error"), format!("a script failed: {root}"));
+    check(root.contains("data-ready"), format!("the script did not come to its end: {root}"));
+    for id in ["plot-time", "plot-lookups", "plot-speed", "plot-space"] {
+        let figure = dom.split_once(&format!("id=\"{id}\"")).map_or("", |(_, rest)| rest);
+        let figure = figure.split("</figure>").next().unwrap_or("");
+        check(figure.contains("<svg"), format!("there is no plot in {id}"));
+        for store in ["adaptive", "Bloom", "quotient", "no filter"] {
+            check(figure.contains(&format!(">{store}</text>")), format!("no {store} in {id}"));
+        }
+        let lines = figure.matches("<polyline").count();
+        let expected = match id {
+            "plot-time" => 8, // for wide pages and for narrow ones
+            "plot-space" => 0,
+            _ => 4,
+        };
+        check(lines == expected, format!("{lines} lines in {id}, not {expected}"));
+        check(
+            !figure.contains("NaN") && !figure.contains("inf,"),
+            format!("places that are no numbers in {id}"),
+        );
+    }
+    complaints
+}
+
+#[test]
+#[ignore = "needs chromium: apt-get install chromium, then cargo test -p twiceshy-cli --test page -- --ignored"]
+fn the_page_has_its_plots_and_no_script_fails() {
+    let folder = TempDir::new().unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_twiceshy"))
+        .args(["race", "--keys", "3000", "--queries", "5000", "--error-rate", "0.01", "--out"])
+        .arg(folder.path())
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+    let page = folder.path().join("race.html");
+    assert_eq!(complaints(&load(&page)), [""; 0]);
+
+    // The test can fail: a script error, an error that comes later, and a plot that is missing.
+    let original = fs::read_to_string(&page).unwrap();
+    let broken = |from: &str, to: &str| {
+        assert!(original.contains(from));
+        let page = folder.path().join("broken.html");
+        fs::write(&page, original.replacen(from, to, 1)).unwrap();
+        complaints(&load(&page)).join("; ")
+    };
+    let early = broken("\"use strict\";", "\"use strict\"; missing();");
+    assert!(early.contains("did not come to its end") && early.contains("in the console"), "{early}");
+    let late = broken("root.dataset.ready", "setTimeout(function () { missing(); }, 10); root.dataset.ready");
+    assert!(late.contains("a script failed"), "{late}");
+    let missing = broken("id=\"plot-speed\"", "id=\"plot-none\"");
+    assert!(missing.contains("no plot in plot-speed"), "{missing}");
+}

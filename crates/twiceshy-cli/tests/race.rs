@@ -1,0 +1,410 @@
+//! `twiceshy race` from the outside: the real program, real files, small races.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn twiceshy() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    command.stdin(Stdio::null()).arg("race");
+    command
+}
+
+/// A small race with its results in `out` and its stores in `dir` below the folder.
+fn race(folder: &Path, args: &[&str]) -> Output {
+    let dir = folder.join("dir");
+    fs::create_dir_all(&dir).unwrap();
+    let mut command = twiceshy();
+    command.arg("--out").arg(folder.join("out")).arg("--dir").arg(dir);
+    let has = |name| args.contains(&name);
+    if !has("--keys") && !has("--key-file") {
+        command.args(["--keys", "3000"]);
+    }
+    if !has("--queries") {
+        command.args(["--queries", "4000"]);
+    }
+    command.args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("out/race.json")).unwrap()).unwrap()
+}
+
+/// Names of files in a folder; of none if there is no folder.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn assert_done(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// It ended with status 2, said all of this, and left nothing behind.
+fn assert_refused(folder: &Path, output: &Output, said: &[&str]) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in said {
+        assert!(message.contains(part), "no {part:?} in: {message}");
+    }
+    assert!(output.stdout.is_empty() && !message.contains("panicked"), "{message}");
+    assert_eq!(names(&folder.join("dir")), [""; 0]);
+    assert_eq!(names(&folder.join("out")), [""; 0]);
+}
+
+/// Takes out everything that is a time.
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| {
+                name != "started"
+                    && name != "disk_bytes"
+                    && !name.ends_with("seconds")
+                    && !name.ends_with("per_second")
+            });
+            fields.values_mut().for_each(without_times);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_times),
+        _ => (),
+    }
+}
+
+#[test]
+fn a_race_ends_with_a_table_a_summary_and_two_files() {
+    for engine in ["fjall", "redb"] {
+        let folder = TempDir::new().unwrap();
+        let output = race(folder.path(), &["--engine", engine]);
+        assert_done(&output);
+        let said = text(&output.stdout);
+        for part in [
+            "adaptive",
+            "Bloom",
+            "quotient",
+            "no filter",
+            "uniform",
+            "Zipf",
+            "attack 10 %",
+            "bits/key",
+            "Under attack:",
+            engine,
+        ] {
+            assert!(said.contains(part), "no {part:?} in: {said}");
+        }
+        assert!(!said.contains("simulated"), "{said}");
+        assert!(said.contains("out/race.html") && said.contains("out/race.json"), "{said}");
+        // Not a terminal: no escape codes, no live table.
+        assert!(!said.contains('\u{1b}') && output.stderr.is_empty(), "{}", text(&output.stderr));
+        assert_eq!(names(&folder.path().join("out")), ["race.html", "race.json"]);
+        assert_eq!(names(&folder.path().join("dir")), [""; 0]);
+        let page = fs::read_to_string(folder.path().join("out/race.html")).unwrap();
+        for part in [
+            "id=\"plot-time\"",
+            "id=\"plot-lookups\"",
+            "id=\"plot-speed\"",
+            "id=\"plot-space\"",
+            "--seed 1",
+            "prefers-color-scheme",
+        ] {
+            assert!(page.contains(part), "no {part:?} in the page");
+        }
+        let foreign = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(
+            !foreign.contains("http") && !foreign.contains("src=") && !foreign.contains("simulated latency)")
+        );
+    }
+}
+
+#[test]
+fn the_sums_of_the_figures_agree() {
+    let folder = TempDir::new().unwrap();
+    let output = race(folder.path(), &["--adversary", "5,50%", "--error-rate", "0.02", "--json"]);
+    assert_done(&output);
+    let report = json(folder.path());
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), report);
+    assert_eq!(report["settings"]["keys"], 3000);
+    assert_eq!(report["settings"]["adversary_percent"], serde_json::json!([5.0, 50.0]));
+    assert_eq!(report["phases"].as_array().unwrap().len(), 4);
+    let stores = report["stores"].as_array().unwrap();
+    assert_eq!(stores.len(), 4);
+    for store in stores {
+        let bits = store["filter_bytes"].as_u64().unwrap() as f64 * 8.0 / 3000.0;
+        assert!((store["filter_bits_per_key"].as_f64().unwrap() - bits).abs() < 1e-6);
+        let phases = store["phases"].as_array().unwrap();
+        assert_eq!(phases.len(), 4);
+        for phase in phases {
+            let count = |of: &Value, name: &str| of[name].as_u64().unwrap();
+            assert_eq!(count(phase, "queries"), 4000);
+            // All keys are absent: whatever reaches the engine is a false positive.
+            assert_eq!(count(phase, "engine_lookups"), count(phase, "false_positives"));
+            for name in ["queries", "replayed", "engine_lookups", "false_positives", "learning_lookups"] {
+                let sum: u64 =
+                    phase["windows"].as_array().unwrap().iter().map(|window| count(window, name)).sum();
+                assert_eq!(sum, count(phase, name), "{name}");
+            }
+            let speed = 4000.0 / phase["seconds"].as_f64().unwrap();
+            assert!((phase["queries_per_second"].as_f64().unwrap() / speed - 1.0).abs() < 1e-6);
+        }
+        assert_eq!(
+            store["present"]["engine_lookups"], 3000,
+            "keys that are there reach the engine, all of them"
+        );
+        if store["name"] == "no filter" {
+            assert!(phases.iter().all(|phase| phase["engine_lookups"] == 4000));
+        }
+        if store["name"] != "adaptive" {
+            assert!(phases.iter().all(|phase| phase["learning_lookups"] == 0));
+        }
+    }
+}
+
+/// What the race is for.
+#[test]
+fn an_attack_helps_against_every_filter_but_the_adaptive_one() {
+    let folder = TempDir::new().unwrap();
+    assert_done(&race(folder.path(), &["--error-rate", "0.01", "--queries", "20000", "--adversary", "10"]));
+    let report = json(folder.path());
+    let lookups = |store: &Value, phase: usize| {
+        let phase = &store["phases"][phase];
+        phase["engine_lookups"].as_u64().unwrap() + phase["learning_lookups"].as_u64().unwrap()
+    };
+    for store in report["stores"].as_array().unwrap() {
+        let (before, attacked) = (lookups(store, 0), lookups(store, 2));
+        match store["name"].as_str().unwrap() {
+            // A hundred or so; seven standard deviations.
+            "adaptive" => assert!(
+                attacked as f64 <= before as f64 + 7.0 * (before as f64).sqrt(),
+                "{before}, {attacked}"
+            ),
+            "Bloom" | "quotient" => assert!(attacked > before + 1_500, "{store}: {before}, {attacked}"),
+            _ => assert_eq!((before, attacked), (20_000, 20_000)),
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_makes_the_same_mistakes() {
+    let figures = |args: &[&str], seed: &str| {
+        let folder = TempDir::new().unwrap();
+        assert_done(&race(folder.path(), &[args, &["--error-rate", "0.2", "--seed", seed]].concat()));
+        let mut report = json(folder.path());
+        without_times(&mut report);
+        report
+    };
+    for args in [
+        ["--engine", "redb", "--queries", "10000", "--keys", "3000", "--adversary", "1,3"],
+        // So many mistakes that the filter grows during the race, which is done in the background.
+        ["--engine", "fjall", "--queries", "60000", "--keys", "62200", "--adversary", "10"],
+    ] {
+        let first = figures(&args, "1");
+        let adaptive = &first["stores"][0];
+        let has_grown = adaptive["filter_bytes"].as_u64() > adaptive["filter_bytes_loaded"].as_u64();
+        assert!(has_grown || args[1] == "redb", "{adaptive}");
+        assert_eq!(first, figures(&args, "1"));
+        assert_ne!(first["stores"], figures(&args, "8")["stores"]);
+    }
+}
+
+#[test]
+fn the_command_on_the_page_runs_the_same_race() {
+    let folder = TempDir::new().unwrap();
+    assert_done(&race(
+        folder.path(),
+        &["--skew", "0.9", "--adversary", "2.5", "--cache", "1M", "--latency", "5us"],
+    ));
+    let mut first = json(folder.path());
+    let command = first["settings"]["command"].as_str().unwrap().to_owned();
+    let args: Vec<_> = command.split(' ').skip(2).collect();
+    assert_done(&race(folder.path(), &args));
+    let mut again = json(folder.path());
+    without_times(&mut first);
+    without_times(&mut again);
+    assert_eq!(first, again);
+}
+
+#[test]
+fn keys_come_from_a_file_as_they_are() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("my keys");
+    // CRLF, blank lines, bytes that are not UTF-8, a key twice, no end of the last line.
+    let mut lines = b"ant\r\nbee\n\n\r\n\xff\xfe\x00\nant\n".to_vec();
+    (0..500).for_each(|number| lines.extend(format!("key {number}\n").bytes()));
+    lines.extend(b"wasp");
+    fs::write(&path, lines).unwrap();
+    let output = race(folder.path(), &["--key-file", path.to_str().unwrap()]);
+    assert_done(&output);
+    let settings = &json(folder.path())["settings"];
+    assert_eq!((settings["rows"].as_u64(), settings["keys"].as_u64()), (Some(505), Some(504)));
+    assert!(settings["command"].as_str().unwrap().contains("my keys'"));
+    let output = race(folder.path(), &["--key-file", path.to_str().unwrap(), "--keys", "3"]);
+    assert_done(&output);
+    assert_eq!(json(folder.path())["settings"]["keys"], 3);
+}
+
+#[test]
+fn key_files_that_cannot_be_used_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "\n\r\n\n").unwrap();
+    let refused = |path: &str, said: &[&str]| {
+        assert_refused(folder.path(), &race(folder.path(), &["--key-file", path]), said);
+    };
+    refused("/no/such/file", &["/no/such/file", "No such file"]);
+    refused(empty.to_str().unwrap(), &["no key in", "one per line"]);
+    refused(folder.path().to_str().unwrap(), &["is a folder"]);
+    refused("-", &["twice", "give the name of a file"]);
+    refused("/dev/null", &["regular file"]);
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused_with_a_remedy() {
+    let folder = TempDir::new().unwrap();
+    for (args, said) in [
+        (["--keys", "0"], "at least 1"),
+        (["--keys", "-5"], "--keys"),
+        (["--keys", "many"], "whole number"),
+        (["--queries", "0"], "at least 1"),
+        (["--skew", "NaN"], "finite"),
+        (["--skew", "-1"], "--skew"),
+        (["--skew", "11"], "from 0 to 10"),
+        (["--adversary", "101"], "from 0 to 100"),
+        (["--adversary", "1,NaN"], "finite"),
+        (["--adversary", "0"], "above 0"),
+        (["--error-rate", "1"], "below 1"),
+        (["--error-rate", "0"], "above 0"),
+        (["--error-rate", "1e-300"], "more usual --error-rate"),
+        (["--engine", "oracle"], "fjall and redb"),
+        (["--cache", "lots"], "10%"),
+        (["--latency", "5"], "100us"),
+        (["--seed", "x"], "--seed"),
+        (["--nothing", "1"], "--nothing"),
+    ] {
+        let args = [format!("{}={}", args[0], args[1])];
+        let dir = folder.path().join("dir");
+        fs::create_dir_all(&dir).unwrap();
+        let output =
+            twiceshy().arg("--out").arg(folder.path().join("out")).arg("--dir").arg(dir).args(&args).output();
+        assert_refused(folder.path(), &output.unwrap(), &[said]);
+    }
+}
+
+#[test]
+fn places_where_nothing_can_be_written_are_found_out_before_the_race() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let below = file.join("below");
+    let start = Instant::now();
+    // A race that would take long.
+    let long = |args: &[&str]| twiceshy().args(["--keys", "100000000"]).args(args).output().unwrap();
+    let (file, below) = (file.to_str().unwrap(), below.to_str().unwrap());
+    assert_refused(folder.path(), &long(&["--out", file]), &["not a folder", "--out"]);
+    assert_refused(folder.path(), &long(&["--out", below]), &["cannot make the folder", "--out"]);
+    // Nobody can make files there, not even root.
+    if Path::new("/proc/self").exists() {
+        assert_refused(folder.path(), &long(&["--out", "/proc/self"]), &["cannot write", "--out"]);
+    }
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    assert_refused(folder.path(), &long(&["--out", out, "--dir", below]), &["--dir"]);
+    assert_refused(folder.path(), &long(&["--out", out, "--svg", below]), &["cannot write"]);
+    // What is there and is not a file stays as it is: nobody wants a picture in the place of a device.
+    for place in [folder.path().to_str().unwrap(), "/dev/full"] {
+        assert_refused(folder.path(), &long(&["--out", out, "--svg", place]), &["is not a file", "--svg"]);
+    }
+    let taken = folder.path().join("taken");
+    fs::create_dir_all(taken.join("race.html")).unwrap();
+    assert_refused(folder.path(), &long(&["--out", taken.to_str().unwrap()]), &["is not a file", "--out"]);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert_eq!(fs::read_to_string(file).unwrap(), "mine");
+}
+
+#[test]
+fn simulated_latency_is_felt_and_labelled_everywhere() {
+    let folder = TempDir::new().unwrap();
+    let picture = folder.path().join("race.svg");
+    let args = ["--latency", "200us", "--queries", "100", "--svg", picture.to_str().unwrap()];
+    let output = race(folder.path(), &args);
+    assert_done(&output);
+    let report = json(folder.path());
+    assert_eq!(report["settings"]["simulated_latency"].as_f64(), Some(0.0002));
+    let none =
+        report["stores"].as_array().unwrap().iter().find(|store| store["name"] == "no filter").unwrap();
+    assert!(
+        none["phases"].as_array().unwrap().iter().all(|phase| phase["seconds"].as_f64().unwrap() >= 0.02)
+    );
+    let said = text(&output.stdout);
+    assert_eq!(said.matches("simulated latency").count(), 2, "{said}");
+    let page = fs::read_to_string(folder.path().join("out/race.html")).unwrap();
+    assert!(page.contains("class=\"warning\"") && page.contains("Speed under attack (simulated latency)"));
+    assert!(fs::read_to_string(picture).unwrap().contains("simulated latency"));
+}
+
+#[test]
+fn closed_pipes_end_it_quietly() {
+    let folder = TempDir::new().unwrap();
+    let mut command = twiceshy();
+    command.args(["--keys", "500", "--queries", "500", "--out"]).arg(folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert_eq!(names(folder.path()), ["race.html", "race.json"], "the files are there all the same");
+}
+
+/// What was found out in a minute is shown, even if its files find no place any more.
+#[test]
+fn figures_are_shown_even_if_they_cannot_be_written() {
+    let folder = TempDir::new().unwrap();
+    let (out, dir) = (folder.path().join("out"), folder.path().join("dir"));
+    fs::create_dir(&out).unwrap();
+    fs::create_dir(&dir).unwrap();
+    let mut command = twiceshy();
+    command.args(["--keys", "1000", "--queries", "50000"]).arg("--out").arg(&out).arg("--dir").arg(&dir);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while names(&dir).is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    fs::remove_dir(&out).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("Under attack:"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--out"), "{}", text(&output.stderr));
+    assert_eq!(names(&dir), [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let folder = TempDir::new().unwrap();
+    let (dir, out) = (folder.path().join("dir"), folder.path().join("out"));
+    fs::create_dir(&dir).unwrap();
+    // Once while it loads, once while it is asked.
+    for (keys, queries, wait) in [("100000000", "10", 300), ("1000", "100000000", 2_000)] {
+        let mut command = twiceshy();
+        command.args(["--keys", keys, "--queries", queries]).arg("--out").arg(&out).arg("--dir").arg(&dir);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let start = Instant::now();
+        while names(&dir).is_empty() && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(names(&dir).len(), 1, "the stores lie where they should");
+        std::thread::sleep(Duration::from_millis(wait));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+        assert!(text(&output.stderr).contains("interrupted"));
+        assert_eq!(names(&dir), [""; 0]);
+        assert!(!out.exists(), "a folder that was made for the results is gone, too");
+    }
+}
