@@ -22,6 +22,8 @@ pub struct LineChart {
     pub up: Scale,
     /// How a mark of the upright axis is written.
     pub mark: fn(f64) -> String,
+    /// What the lowest mark is called instead: "0" where a logarithmic axis has no place for it.
+    pub lowest: Option<&'static str>,
     /// What the upright axis shows.
     pub unit: String,
     /// The lines.
@@ -155,10 +157,11 @@ impl LineChart {
             }
         }
         canvas.text("small", 0.0, self.top + TOP - 2.0, &self.unit);
-        for mark in self.up.marks() {
+        for (number, mark) in self.up.marks().into_iter().enumerate() {
             let y = self.y(mark);
             canvas.line("grid", (left, y), (right, y));
-            canvas.text("small end", left - 8.0, y + 4.0, &(self.mark)(mark));
+            let name = self.lowest.filter(|_| number == 0).map_or_else(|| (self.mark)(mark), str::to_owned);
+            canvas.text("small end", left - 8.0, y + 4.0, &name);
         }
         canvas.line("one", (left, bottom), (right, bottom));
         if let Across::Places { names, unit } = &self.across {
@@ -251,6 +254,7 @@ mod tests {
             across: Across::Places { names: vec!["a".into(), "b".into()], unit: "place".into() },
             up: Scale::log([1.0, 100.0], 0.1),
             mark: |value| value.to_string(),
+            lowest: Some("nothing"),
             unit: "things".into(),
             series: vec![series(0, &[1.0, 100.0]), series(1, &[0.0, f64::NAN]), series(2, &[])],
             markers: true,
@@ -258,6 +262,7 @@ mod tests {
         };
         let svg = chart.draw().inline("plot", chart.size, "test");
         assert_eq!(svg.matches("<polyline").count(), 3);
+        assert_eq!(svg.matches(">nothing</text>").count(), 1);
         assert_eq!(svg.matches("series &lt;").count(), 4 + 2, "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         chart.across = Across::Spans(Vec::new());

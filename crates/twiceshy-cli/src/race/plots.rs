@@ -68,13 +68,13 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
         }
         points
     });
-    // Less than one mistake in a part of a phase is none: drawn at the bottom, with a mark of its own.
+    // The bottom is less than one mistake in a part of a phase, which is none.
     let window = report
         .stores
         .first()
         .and_then(|store| store.phases.first()?.windows.first())
         .map_or(1, |it| it.queries);
-    let floor = 10f64.powf((1e3 / window.max(1) as f64).log10().floor()).clamp(0.001, 10.0);
+    let floor = 10f64.powf((999.0 / window.max(1) as f64).log10().floor()).clamp(0.001, 10.0);
     let size = match width {
         Width::Narrow => (420.0, 360.0 + top),
         Width::Wide => (1_000.0, 380.0 + top),
@@ -85,7 +85,8 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
         top,
         across: Across::Spans(spans),
         up: Scale::log(values(&series).chain([floor]), floor),
-        mark: if floor < 0.05 { |value| if value < 0.05 { "0".into() } else { mark(value) } } else { mark },
+        mark,
+        lowest: Some("0"),
         unit: "false positives per 1,000 queries (logarithmic)".into(),
         series,
         markers: false,
@@ -131,6 +132,7 @@ fn by_share(
         },
         up: Scale::log(values(&series), floor),
         mark,
+        lowest: None,
         unit,
         series,
         markers: true,
