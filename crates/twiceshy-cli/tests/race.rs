@@ -316,14 +316,22 @@ fn places_where_nothing_can_be_written_are_found_out_before_the_race() {
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
     assert_refused(folder.path(), &long(&["--out", out, "--dir", below]), &["--dir"]);
-    assert_refused(folder.path(), &long(&["--out", out, "--svg", below]), &["cannot write"]);
+    assert_refused(folder.path(), &long(&["--out", out, "--svg", below]), &["not a folder", "--svg"]);
     // What is there and is not a file stays as it is: nobody wants a picture in the place of a device.
-    for place in [folder.path().to_str().unwrap(), "/dev/full"] {
-        assert_refused(folder.path(), &long(&["--out", out, "--svg", place]), &["is not a file", "--svg"]);
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for place in [folder.path(), &pipe] {
+        let said = ["is not a regular file", "--svg"];
+        assert_refused(folder.path(), &long(&["--out", out, "--svg", place.to_str().unwrap()]), &said);
     }
+    fs::remove_file(pipe).unwrap();
     let taken = folder.path().join("taken");
     fs::create_dir_all(taken.join("race.html")).unwrap();
-    assert_refused(folder.path(), &long(&["--out", taken.to_str().unwrap()]), &["is not a file", "--out"]);
+    assert_refused(
+        folder.path(),
+        &long(&["--out", taken.to_str().unwrap()]),
+        &["is not a regular file", "--out"],
+    );
     assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }

@@ -106,7 +106,6 @@ fn memory_that_runs_out_at_any_allocation_leaves_the_filter_as_it_was() {
         for bits in [2, 5, 12] {
             for spread_growth in [false, true] {
                 let failures = drive(mode, bits, spread_growth);
-                println!("{mode:?} {bits} {spread_growth}: {failures:?}");
                 for (sum, count) in all.iter_mut().zip(failures) {
                     *sum += count;
                 }
