@@ -25,11 +25,20 @@ pub struct SaveError {
 /// Writes a file through `write`, first under another name, and gives it its name when it is complete
 /// and on the disk.
 pub(crate) fn save(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), SaveError> {
-    let temporary = temporary_name(path);
     let step = |step, path: &Path| {
         let path = path.to_owned();
         move |source| SaveError { step, path, source }
     };
+    // A link stays one, and neither a folder nor a device gives way to a file.
+    let path = &match fs::metadata(path) {
+        Ok(about) if about.is_file() => fs::canonicalize(path).map_err(step("find", path))?,
+        Ok(_) => {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is there and is not a regular file");
+            return Err(step("replace", path)(source));
+        }
+        Err(_) => path.to_owned(),
+    };
+    let temporary = temporary_name(path);
     let written = create_private(&temporary)
         .and_then(|mut file| write(&mut file).and_then(|()| file.sync_all()))
         .map_err(step("write", &temporary))

@@ -40,6 +40,26 @@ fn only_the_owner_can_read_a_saved_file() {
     assert_eq!(mode(), 0o600);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_stay_links_and_what_is_no_file_stays_what_it_is() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link, socket) =
+        (folder.path().join("file"), folder.path().join("link"), folder.path().join("socket"));
+    fs::write(&file, "old").unwrap();
+    symlink("file", &link).unwrap();
+    empty(3, 4).save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read(&file).unwrap(), empty(3, 4).to_bytes());
+
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let error = empty(3, 4).save(&socket).unwrap_err();
+    assert!(error.to_string().contains("not a regular file"), "{error}");
+    assert!(fs::metadata(&socket).unwrap().file_type().is_socket());
+    assert_eq!(names(folder.path()), ["file", "link", "socket"]);
+}
+
 #[test]
 fn a_failed_save_changes_nothing_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +78,7 @@ fn a_failed_save_changes_nothing_and_leaves_nothing() {
     fs::create_dir(&taken).unwrap();
     fs::write(taken.join("content"), "kept").unwrap();
     let error = filter.save(&taken).unwrap_err().to_string();
-    assert!(error.contains("rename") && error.contains("taken"), "{error}");
+    assert!(error.contains("regular file") && error.contains("taken"), "{error}");
     assert_eq!(names(folder.path()), ["taken"]);
     assert_eq!(names(&taken), ["content"]);
 
