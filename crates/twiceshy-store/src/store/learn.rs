@@ -206,7 +206,7 @@ impl Shared {
             if writer.learned.len() > MOST_UNWRITTEN && self.write_learned(&mut writer).is_ok() {
                 continue;
             }
-            if writer.records >= self.most_records() {
+            if self.is_worth_saving(&writer) {
                 drop(writer);
                 if self.save().is_ok() {
                     continue;

@@ -133,6 +133,8 @@ struct Writer {
     mark: Mark,
     /// How many records of the journal no snapshot knows.
     records: u64,
+    /// With fewer records than this no thread of our own saves the filter again: the last time it could not.
+    retry_at: u64,
     /// Mistakes that were fixed, and leftovers that were cleared away, and are in no journal yet.
     learned: Vec<Record>,
     /// Whether there is a snapshot that the journal leads on from.

@@ -164,7 +164,7 @@ pub(super) fn open(
     };
     let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
     let mark = Mark { keys, ..extent.last };
-    let writer = Writer { mark, records, learned: Vec::new(), is_saved, waiting: Vec::new() };
+    let writer = Writer { mark, records, retry_at: 0, learned: Vec::new(), is_saved, waiting: Vec::new() };
     Ok(AdaptiveStore {
         shared: Arc::new(Shared {
             engine,

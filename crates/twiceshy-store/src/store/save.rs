@@ -1,6 +1,6 @@
 //! Making it last: syncing, snapshots of the filter, and the end of the journal that they replace.
 
-use super::{AdaptiveStore, Shared};
+use super::{AdaptiveStore, Shared, Writer};
 use crate::error::StoreError;
 use crate::files::Files;
 use crate::sync::{Arc, Ordering};
@@ -35,6 +35,12 @@ impl Shared {
         self.few_records.max(self.keys.load(Ordering::Relaxed) / 4)
     }
 
+    /// Whether the journal has got long. If saving fails, it must have doubled before it is tried again, unless somebody
+    /// asks for it: to copy a filter in vain after every write would be slow.
+    pub(super) fn is_worth_saving(&self, writer: &Writer) -> bool {
+        writer.records >= self.most_records().max(writer.retry_at)
+    }
+
     /// Saves the filter, unless the last snapshot knows everything.
     pub(super) fn save_if_changed(self: &Arc<Self>) -> Result<(), StoreError> {
         let changed = {
@@ -49,6 +55,15 @@ impl Shared {
 
     /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
     pub(super) fn save(self: &Arc<Self>) -> Result<(), StoreError> {
+        let saved = self.try_to_save();
+        if saved.is_err() {
+            let mut writer = self.writer()?;
+            writer.retry_at = writer.records.saturating_mul(2);
+        }
+        saved
+    }
+
+    fn try_to_save(self: &Arc<Self>) -> Result<(), StoreError> {
         let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
         let (filter, mark, records) = {
             let mut writer = self.writer()?;
@@ -63,6 +78,7 @@ impl Shared {
         journal::clear(&*self.engine, mark)?;
         let mut writer = self.writer()?;
         writer.records -= records;
+        writer.retry_at = 0;
         writer.is_saved = true;
         Ok(())
     }

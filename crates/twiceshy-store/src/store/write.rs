@@ -217,7 +217,7 @@ impl Shared {
 
     /// Has the filter saved if the journal got long.
     fn end_writing(self: &Arc<Self>, writer: &Writer) {
-        if writer.records >= self.most_records() {
+        if self.is_worth_saving(writer) {
             self.call_helper();
         }
     }
