@@ -1,8 +1,8 @@
 //! The program `twiceshy`: filters and stores from the shell, and a race that shows what they are for.
 //!
 //! One folder or file per command. What they share is beside them: reading keys (`input.rs`), printing (`output.rs`),
-//! files that are made (`target.rs`), progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`] or an error; what becomes of
-//! that, and the exit status, is decided here and nowhere else.
+//! files that are made (`target.rs`), progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`]
+//! or an error; what becomes of that, and the exit status, is decided here and nowhere else.
 
 mod arguments;
 mod filter;

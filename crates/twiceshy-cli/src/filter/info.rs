@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanCount;
 use serde::Serialize;
 use twiceshy::{AdaptiveFilter, ExpandableFilter, QuotientFilter};
 
@@ -137,7 +137,7 @@ impl Info {
             line("tables", tables.to_string())?;
         }
         if let Some(bytes) = self.file_bytes {
-            line("file size", format!("{bytes} bytes ({})", HumanBytes(bytes)))?;
+            line("file size", output::count(bytes, "byte"))?;
         }
         if let Some(version) = self.format_version {
             line("format version", version.to_string())?;
