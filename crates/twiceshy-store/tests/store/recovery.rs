@@ -389,6 +389,34 @@ fn a_filter_that_is_built_from_the_rows_heeds_the_journal() {
     model.check(&store);
 }
 
+/// A lesson that needs a larger filter may be learned by growing alone. The filter that is built from the rows may be
+/// smaller, and must know it all the same.
+#[test]
+fn what_growth_has_learned_stays_learned() {
+    for seed in 0..200 {
+        let hasher = || Hasher::keyed(HashKey::from_bytes([seed; 16]));
+        let builder = || AdaptiveStore::builder().error_rate(0.4).capacity(10).hasher(hasher());
+        let disk = Disk::new();
+        let store = disk.open(builder()).unwrap();
+        let mut model = Model::default();
+        for number in 0..20 + u64::from(seed) {
+            store.insert(&key(number), "v").unwrap();
+            model.insert(key(number), b"v".to_vec());
+        }
+        for query in (0..200).map(stranger) {
+            if store.may_contain(&query).unwrap() {
+                assert_eq!(store.get(&query).unwrap(), None);
+                assert!(!store.may_contain(&query).unwrap());
+                model.fix(query);
+            }
+        }
+        store.flush().unwrap();
+        let after = disk.after_power_cut(0);
+        after.files.edit(SNAPSHOT, Vec::clear);
+        model.check(&after.open(builder()).unwrap());
+    }
+}
+
 /// A store at its limit takes no more keys, but it can be opened, however it was left.
 #[test]
 fn a_store_at_its_limit_is_mended() {
