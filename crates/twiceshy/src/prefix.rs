@@ -79,6 +79,13 @@ impl Prefix {
         self.common_bits(words, self.len) == self.len
     }
 
+    /// Whether one of two prefixes is a prefix of the other.
+    #[inline(always)]
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let len = self.len.min(other.len);
+        self.common_bits(other, len) == len
+    }
+
     /// Appends the lowest `len` bits of `bits`, all others of which are 0.
     pub(crate) fn push(&mut self, bits: u64, len: u32) {
         if len == 0 {

@@ -32,7 +32,7 @@
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{BLOCK_SLOTS, Full, Glance, Loader, Run, Runs, Slot, Table};
+use crate::table::{BLOCK_SLOTS, Full, Glance, Limits, Loader, Run, Runs, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 pub(super) const FIRST_DIGIT: usize = 3;
@@ -334,8 +334,8 @@ pub(crate) enum Change {
     Remove(u64),
 }
 
-/// Changes the number of copies of `remainder` in the run of `quotient`, unless more than `limit` slots
-/// were in use then. Tells how many there were before.
+/// Changes the number of copies of `remainder` in the run of `quotient`, within limits. Tells how many there were
+/// before.
 #[inline(always)]
 pub(crate) fn change<C: Cpu>(
     cpu: C,
@@ -343,7 +343,7 @@ pub(crate) fn change<C: Cpu>(
     quotient: u64,
     remainder: u64,
     change: Change,
-    limit: u64,
+    limits: Limits,
 ) -> Result<u64, Full> {
     let run = table.run(cpu, quotient);
     let (at, old_slots, old_count) = match find(table, run, remainder) {
@@ -354,8 +354,8 @@ pub(crate) fn change<C: Cpu>(
         Change::Add(copies) => old_count + copies,
         Change::Remove(copies) => old_count.saturating_sub(copies),
     };
-    if (old_count, new_count) == (0, 1) && table.used() < limit {
-        table.insert_head(cpu, quotient, run, at, remainder)?;
+    if (old_count, new_count) == (0, 1) {
+        table.insert_head(cpu, quotient, run, at, remainder, limits)?;
         return Ok(0);
     }
     if (old_count, new_count) == (1, 0) {
@@ -364,10 +364,7 @@ pub(crate) fn change<C: Cpu>(
     }
     let encoded = encode(remainder, new_count, table.shape().slot_bits());
     let new_slots = encoded.as_ref().len() as u64;
-    if new_slots > old_slots && table.used() + (new_slots - old_slots) > limit {
-        return Err(Full);
-    }
-    let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots)?;
+    let edit = table.plan(cpu, quotient, run, at, old_slots, new_slots, limits)?;
     table.commit(cpu, edit, encoded.as_ref());
     Ok(old_count)
 }

@@ -123,6 +123,12 @@ impl Strings {
         self.bits_in(self.slots_for(len))
     }
 
+    /// The shortest length from `len` on that can be stored.
+    #[inline(always)]
+    pub(crate) fn fit(&self, len: u32) -> u32 {
+        if self.has_stop { len.max(self.quotient_bits) } else { self.round_up(len) }
+    }
+
     /// The entry whose head is at `start`, in a run that ends at `end`.
     #[inline(always)]
     pub(crate) fn entry<B: AsRef<[u8]>>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {

@@ -10,6 +10,7 @@ pub(crate) mod adaptive;
 mod batch;
 pub(crate) mod expandable;
 pub(crate) mod quotient;
+mod room;
 #[cfg(feature = "serde")]
 mod serde;
 mod union;
@@ -25,13 +26,6 @@ const MAX_LOAD_PERCENT: u64 = 95;
 fn slot_limit(shape: &Shape) -> u64 {
     // There are at most 2^48 quotients, so this does not overflow.
     shape.quotients() * MAX_LOAD_PERCENT / 100
-}
-
-/// Whether a table that is full has most of its slots free. Then the hashes are badly distributed, and
-/// doubling the table again and again could fill the memory and not help. In a small table a single count
-/// may need more than all slots.
-fn is_clustered(shape: &Shape, used: u64) -> bool {
-    shape.quotients() >= 1024 && used < shape.quotients() / 2
 }
 
 /// `Err` unless a setting is in its range.

@@ -9,7 +9,8 @@
 //! start in the moved stretch shrink by one. A saturated offset says only "at least", so it is
 //! computed anew.
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, Full, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::crowd::Crowd;
+use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{shift_down_one, shift_up_one, with_bit};
@@ -63,18 +64,31 @@ impl Table {
         at: u64,
         remove: u64,
         insert: u64,
+        limits: Limits,
     ) -> Result<Edit, Full> {
         debug_assert!(run.start <= at && at + remove <= run.end);
         let mut edit = Edit { quotient, run, at, remove, insert, taken: None, also_taken: Vec::new() };
         if insert > remove {
-            let mut free = self.first_free(cpu, run.end).ok_or(Full)?;
+            let more = insert - remove;
+            let mut free = self.free_slot(cpu, run, at, more, limits)?;
             edit.taken = Some(free);
-            for _ in 1..insert - remove {
-                free = self.first_free(cpu, free + 1).ok_or(Full)?;
+            for _ in 1..more {
+                free = self.first_free(cpu, free + 1).ok_or(Full::End { slots: more })?;
                 edit.also_taken.push(free);
             }
         }
         Ok(edit)
+    }
+
+    /// The free slot that is nearest to a run, for an edit at `at` that takes `more` slots.
+    #[inline(always)]
+    fn free_slot<C: Cpu>(&self, cpu: C, run: Run, at: u64, more: u64, limits: Limits) -> Result<u64, Full> {
+        if self.used.saturating_add(more) > limits.slots {
+            return Err(Full::Slots);
+        }
+        let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more })?;
+        let reach = (free - at).max((run.end - run.start).saturating_mul(16));
+        if reach > limits.reach { Err(Full::Far { reach }) } else { Ok(free) }
     }
 
     /// Carries out a plan with as many `slots` as it was made for.
@@ -119,8 +133,9 @@ impl Table {
         run: Run,
         at: u64,
         value: u64,
+        limits: Limits,
     ) -> Result<(), Full> {
-        let free = self.first_free(cpu, run.end).ok_or(Full)?;
+        let free = self.free_slot(cpu, run, at, 1, limits)?;
         if !run.is_empty() && at == run.end {
             self.set_bit(self.last_head(run), RUNEND_AT, false);
         }
@@ -148,11 +163,15 @@ impl Table {
         run: Run,
         at: u64,
         value: u64,
+        limits: Limits,
     ) -> Result<(), Full> {
+        if self.used >= limits.slots {
+            return Err(Full::Slots);
+        }
         if self.insert_continuation_quickly(cpu, quotient, run, at, value) {
             return Ok(());
         }
-        let free = self.first_free(cpu, run.end).ok_or(Full)?;
+        let free = self.free_slot(cpu, run, at, 1, limits)?;
         self.shift_up(at, free);
         self.bump_offsets(quotient, free);
         self.set_slot(at, value);
@@ -230,10 +249,15 @@ impl Table {
     /// A slot more is taken for `quotient`, and `free` is in use now.
     #[inline(always)]
     fn bump_offsets(&mut self, quotient: u64, free: u64) {
-        for block in split(quotient).0 + 1..=split(free).0 {
+        let (home, last) = (split(quotient).0, split(free).0);
+        for block in self.first_unsaturated(home)..=last {
             if let Some(offset) = self.offset(block) {
                 self.set_offset(block, offset + 1);
             }
+        }
+        self.crowd.moved_up(home, last);
+        if self.is_far(home, last) {
+            self.remember_crowd(home, last);
         }
     }
 
@@ -303,6 +327,7 @@ impl Table {
     #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
         let first = split(quotient).0;
+        self.crowd = Crowd::default();
         // The first own slot of the block before, once a saturated offset asks for it.
         let mut own = None;
         for block in first + 1..=split(freed).0 {

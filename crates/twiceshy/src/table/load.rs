@@ -18,6 +18,8 @@ pub(crate) struct Loader {
     /// How many slots may still be used, and the end of the table.
     room: u64,
     total: u64,
+    /// How many bytes the table may have with more spill slots; 0 if it stays as it is.
+    most_bytes: u64,
     /// The quotient of the run that is being written, [`NONE`] before the first.
     quotient: u64,
     /// The block of that quotient, and its occupied bits. The offsets up to it are known.
@@ -26,6 +28,8 @@ pub(crate) struct Loader {
     /// The first slot behind what was written, and how many before it were left free.
     free: u64,
     gaps: u64,
+    /// How often a quotient was smaller than the one before. [`NONE`] is larger than the first.
+    descents: u64,
     /// The head of the last entry.
     head: u64,
     /// A block and its run ends so far: that of the last run end.
@@ -42,15 +46,23 @@ impl Loader {
             table: Table::new(shape)?,
             room: limit,
             total: shape.total_slots(),
+            most_bytes: 0,
             quotient: NONE,
             home_block: 0,
             occupied: 0,
             free: 0,
             gaps: 0,
+            descents: 0,
             head: 0,
             ends_block: 0,
             ends: 0,
         })
+    }
+
+    /// With more spill slots when there are too few, as long as the table has no more than so many bytes. With hashes
+    /// that are evenly distributed that is never needed, unless they come in order and there are more to come.
+    pub(crate) fn extending(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -60,6 +72,30 @@ impl Loader {
     /// How many slots are in use.
     pub(crate) fn used(&self) -> u64 {
         self.free - self.gaps
+    }
+
+    /// Makes sure that runs of these quotients and numbers of slots, in order, fit one after the other.
+    pub(crate) fn make_room(&mut self, runs: impl IntoIterator<Item = (u64, u64)>) -> Result<(), Full> {
+        let (mut free, mut room) = (self.free, self.room);
+        for (quotient, slots) in runs {
+            free = free.max(quotient) + slots;
+            room = room.checked_sub(slots).ok_or(Full::Slots)?;
+        }
+        if free > self.total { self.extend(free) } else { Ok(()) }
+    }
+
+    /// Makes the table end at slot `end` or later.
+    #[cold]
+    fn extend(&mut self, end: u64) -> Result<(), Full> {
+        let more = end - self.total;
+        let full = Full::End { slots: more };
+        let bytes = self.table.shape.extended(more).body_bytes();
+        if bytes.is_none_or(|bytes| bytes as u64 > self.most_bytes) {
+            return Err(full);
+        }
+        self.table = self.table.extended(more).map_err(|_| full)?;
+        self.total = self.table.shape.total_slots();
+        if end > self.total { Err(full) } else { Ok(()) }
     }
 
     /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
@@ -98,11 +134,14 @@ impl Loader {
     /// a new run only is done for every entry, to no effect.
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), Full> {
-        debug_assert!(self.quotient == NONE || self.quotient <= quotient, "quotients out of order");
+        self.descents += u64::from(quotient < self.quotient);
         // A run that goes on is behind its quotient.
         let start = self.free.max(quotient);
-        if start + slots > self.total || slots > self.room {
-            return Err(Full);
+        if slots > self.room {
+            return Err(Full::Slots);
+        }
+        if start + slots > self.total {
+            self.extend(start + slots)?;
         }
         self.room -= slots;
         // The run before has ended. Before the first there is none, and `NONE` is not less.
@@ -147,7 +186,14 @@ impl Loader {
         self.home_block = block;
     }
 
+    /// The table.
+    ///
+    /// # Panics
+    ///
+    /// If quotients did not come in order: then the table would have lost entries. That is checked here, at no cost,
+    /// and not where it happens.
     pub(crate) fn finish(mut self) -> Table {
+        assert!(self.descents <= 1, "a table was filled out of order");
         self.mark_end(self.head, self.quotient != NONE);
         self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
         self.slots.store(&mut self.table);

@@ -70,6 +70,8 @@ impl<B: AsRef<[u8]>> Table<B> {
         let mut free = loop {
             match self.offset(known) {
                 Some(offset) => break known * BLOCK_SLOTS + offset,
+                // The front of the table, if no crowd is known.
+                None if known == self.crowd.block => break self.crowd.own,
                 None if known == 0 => break 0,
                 None => known -= 1,
             }

@@ -73,6 +73,7 @@
 //! earlier block. And a run is found with a virtual run end in front of the block, so that one `pdep`
 //! yields both its ends.
 
+mod crowd;
 mod edit;
 mod glance;
 mod iter;
@@ -95,6 +96,7 @@ pub(crate) use shape::Shape;
 use crate::bits::packed;
 use crate::bits::word::{bit, with_bit};
 use crate::mem::{self, Memory, OutOfMemory};
+use crowd::Crowd;
 use glance::Lanes;
 
 /// Slots in a block, one per bit of a metadata word.
@@ -106,9 +108,36 @@ const OCCUPIED_AT: usize = OFFSET_AT + 1;
 const RUNEND_AT: usize = OCCUPIED_AT + 8;
 const EXTENSION_AT: usize = RUNEND_AT + 8;
 
-/// There is no free slot where one is needed.
+/// Why there is no room for an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) enum Full {
+    /// As many slots are in use as may be.
+    Slots,
+    /// There is no free slot up to the end of the table.
+    End {
+        /// How many the edit takes.
+        slots: u64,
+    },
+    /// The nearest free slot is so far away that it is too much work to shift everything up to it.
+    Far {
+        /// How many slots that are.
+        reach: u64,
+    },
+}
+
+/// What an edit may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How many slots may be in use.
+    pub(crate) slots: u64,
+    /// How many slots may be shifted, and sixteen times as many as a run may have.
+    pub(crate) reach: u64,
+}
+
+impl Limits {
+    /// Whatever is possible.
+    pub(crate) const NONE: Self = Self { slots: u64::MAX, reach: u64::MAX };
+}
 
 /// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.
 pub(crate) struct Table<B = Memory> {
@@ -117,19 +146,35 @@ pub(crate) struct Table<B = Memory> {
     used: u64,
     /// Follows from the shape.
     lanes: Lanes,
+    crowd: Crowd,
 }
 
 impl Table {
     /// An empty table.
     pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
         let len = shape.body_bytes().ok_or_else(OutOfMemory::too_large)?;
-        Ok(Self { bytes: Memory::zeroed(len)?, shape, used: 0, lanes: Lanes::new(&shape) })
+        Ok(Self {
+            bytes: Memory::zeroed(len)?,
+            shape,
+            used: 0,
+            lanes: Lanes::new(&shape),
+            crowd: Crowd::default(),
+        })
+    }
+
+    /// A copy with a larger spill area: `slots` more fit there, whatever lies where. It is at least twice as large.
+    pub(crate) fn extended(&self, slots: u64) -> Result<Self, OutOfMemory> {
+        let mut copy = Self::new(self.shape.extended(slots))?;
+        copy.bytes[..self.bytes.len()].copy_from_slice(&self.bytes);
+        (copy.used, copy.crowd) = (self.used, self.crowd);
+        Ok(copy)
     }
 
     /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
         self.used = 0;
+        self.crowd = Crowd::default();
     }
 
     #[inline(always)]
@@ -170,18 +215,31 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// bytes are not as many as the shape needs.
     pub(crate) fn from_bytes(bytes: B, shape: Shape, used: u64) -> Option<Self> {
         let lanes = Lanes::new(&shape);
-        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self { bytes, shape, used, lanes })
+        let crowd = Crowd::default();
+        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self {
+            bytes,
+            shape,
+            used,
+            lanes,
+            crowd,
+        })
     }
 
     /// The same table over borrowed bytes.
     pub(crate) fn borrowed(&self) -> Table<&[u8]> {
-        Table { bytes: self.bytes(), shape: self.shape, used: self.used, lanes: self.lanes }
+        Table {
+            bytes: self.bytes(),
+            shape: self.shape,
+            used: self.used,
+            lanes: self.lanes,
+            crowd: self.crowd,
+        }
     }
 
     /// A copy that can be changed.
     pub(crate) fn try_clone(&self) -> Result<Table, OutOfMemory> {
         let bytes = Memory::copy_of(self.bytes())?;
-        Ok(Table { bytes, shape: self.shape, used: self.used, lanes: self.lanes })
+        Ok(Table { bytes, shape: self.shape, used: self.used, lanes: self.lanes, crowd: self.crowd })
     }
 
     #[inline(always)]

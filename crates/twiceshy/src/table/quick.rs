@@ -80,6 +80,9 @@ impl Table {
             return false;
         }
         let words = self.words::<true>(block);
+        if words.offset >= u32::from(self.shape.offset_max()) {
+            return false;
+        }
         let Some(free) = self.first_from::<C, true>(cpu, block, words, end, true) else { return false };
         if free >= self.shape.total_slots() {
             return false;

@@ -14,6 +14,8 @@ pub(crate) struct Shape {
     has_extensions: bool,
     offset_max: u8,
     spill_slots: u32,
+    /// The spill slots before any were added; of standard tables those of their size.
+    usual_spill: u32,
     /// Bytes of a block before its slots, and of the whole block. They follow from the rest and are
     /// kept because every access needs them.
     slots_at: u16,
@@ -38,6 +40,7 @@ impl Shape {
             has_extensions: false,
             offset_max: OFFSET_MAX,
             spill_slots: default_spill(quotient_bits),
+            usual_spill: default_spill(quotient_bits),
             slots_at: 0,
             block_bytes: 0,
         }
@@ -59,7 +62,15 @@ impl Shape {
     /// The same with other internal limits: small ones make the rare paths common, for tests.
     /// `None` if the limits make no sense.
     pub(crate) fn with_limits(self, offset_max: u8, spill_slots: u32) -> Option<Self> {
-        (offset_max > 0).then_some(Self { offset_max, spill_slots, ..self })
+        let usual_spill = spill_slots.min(self.usual_spill);
+        (offset_max > 0).then_some(Self { offset_max, spill_slots, usual_spill, ..self })
+    }
+
+    /// The same with `slots` spill slots more, but at least twice as many, in whole blocks.
+    pub(crate) fn extended(self, slots: u64) -> Self {
+        let spill = u64::from(self.spill_slots) + slots.max(self.spill_slots.into());
+        let total = (self.quotients() + spill).next_multiple_of(BLOCK_SLOTS);
+        Self { spill_slots: u32::try_from(total - self.quotients()).unwrap_or(u32::MAX), ..self }
     }
 
     /// The smallest shape with the same internal limits, to be [resized](Self::resized).
@@ -70,9 +81,11 @@ impl Shape {
     /// The same internal limits for another size.
     pub(crate) fn resized(self, quotient_bits: u32, slot_bits: u32) -> Self {
         let new = Self::new(quotient_bits, slot_bits);
-        let standard = self.spill_slots == default_spill(self.quotient_bits());
+        let standard = self.usual_spill == default_spill(self.quotient_bits());
+        let usual_spill = if standard { new.usual_spill } else { self.usual_spill };
         Self {
-            spill_slots: if standard { new.spill_slots } else { self.spill_slots },
+            spill_slots: usual_spill,
+            usual_spill,
             has_extensions: self.has_extensions,
             offset_max: self.offset_max,
             ..new

@@ -1,14 +1,16 @@
 //! Learning from a mistake, and removing: both replace one entry by what the keys under it need.
 
 use super::cut::{Member, Piece, cut};
-use super::{AdaptiveFilter, Ticket, slot_limit};
+use super::insert::Room;
+use super::{AdaptiveFilter, Ticket};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Strings};
-use crate::error::{AdaptError, InsertError, Stale};
+use crate::error::{AdaptError, Indistinguishable, InsertError, Stale};
+use crate::filter::room::{Effort, Remedy};
 use crate::hash::{Hasher, KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
-use crate::table::{Edit, Full, Run, Slot, Table};
+use crate::table::{Edit, Full, Limits, Run, Slot, Table};
 
 /// What [`AdaptiveFilter::adapt`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +114,8 @@ impl AdaptiveFilter {
         })
     }
 
-    /// Replaces the entry at `place` by entries for all members, each of at least the length that it needs.
+    /// Replaces the entry at `place` by entries for all members, each of at least the length that it needs. A length
+    /// that is learned takes what its slots hold.
     fn separate_at<W: Words>(
         &mut self,
         place: &Place,
@@ -123,14 +126,18 @@ impl AdaptiveFilter {
         let (from, tag) = (strings.len(&self.table, &place.entry), strings.tag(&self.table, &place.entry));
         let fresh = from.max(strings.bits_in(1));
         let before = self.used_slots();
+        let least = |words: &W| match needs(words) {
+            needed if needed > fresh => strings.round_up(needed),
+            _ => fresh,
+        };
         if let [words] = members.as_slice() {
-            let len = strings.round_up(fresh.max(needs(words)));
+            let len = least(words);
             if len <= MAX_BITS && self.lengthen(place, words, len) {
                 return Ok(self.fixed(before));
             }
         }
         let mut members: Vec<Member<W>> =
-            members.into_iter().map(|words| Member { least: fresh.max(needs(&words)), words, tag }).collect();
+            members.into_iter().map(|words| Member { least: least(&words), words, tag }).collect();
         if members.is_empty() {
             self.replace::<W>(place, &[], &[])?;
             self.len = self.len.saturating_sub(1).max(self.entries);
@@ -143,6 +150,13 @@ impl AdaptiveFilter {
         Ok(self.fixed(before))
     }
 
+    /// Counts a query that was a mistake until the filter grew to make room for learning it.
+    pub(super) fn fixed_by_growth(&mut self) -> Adapted {
+        self.counters.reported += 1;
+        self.counters.fixed += 1;
+        self.fixed(self.used_slots())
+    }
+
     /// Counts the slots that an adaptation took.
     fn fixed(&mut self, used_before: u64) -> Adapted {
         let slots = self.used_slots().saturating_sub(used_before);
@@ -153,9 +167,8 @@ impl AdaptiveFilter {
     /// Makes the fingerprint at `place` as long as `len` bits of the only key under it, if that takes at most
     /// one slot more; the usual adaptation.
     fn lengthen(&mut self, place: &Place, words: &impl Words, len: u32) -> bool {
-        let strings = self.strings();
-        let has_room = self.used_slots() < self.capacity();
-        let done = dispatch(Lengthen { table: &mut self.table, strings, place, words, len, has_room });
+        let (strings, limits) = (self.strings(), Effort::Usual.limits(self.used_slots(), self.capacity()));
+        let done = dispatch(Lengthen { table: &mut self.table, strings, place, words, len, limits });
         if done {
             self.versions.bump(words.word(0));
         }
@@ -224,6 +237,16 @@ impl AdaptiveFilter {
         Ok(())
     }
 
+    /// Removes a fingerprint that no key is under, if it is there. It may have been counted as a key.
+    pub(super) fn remove_leftover(&mut self, prefix: &Prefix) {
+        // Taking slots away cannot fail.
+        if let Some(place) = self.entry_of(prefix)
+            && self.replace::<RawWords>(&place, &[], &[]).is_ok()
+        {
+            self.len = self.len.saturating_sub(1).max(self.entries);
+        }
+    }
+
     /// The place of a ticket's fingerprint, unless something under it has changed.
     fn redeem(&self, ticket: &Ticket) -> Result<Place, Stale> {
         if self.versions.stamp(&ticket.prefix) != ticket.stamp {
@@ -244,15 +267,17 @@ impl AdaptiveFilter {
         }
     }
 
-    /// Whether [`replace`](Self::replace) would work.
-    pub(super) fn can_replace<W: Words>(
+    /// Whether there is room to [`replace`](Self::replace).
+    pub(super) fn room_to_replace<W: Words>(
         &self,
         place: &Place,
         members: &[Member<W>],
         pieces: &[Piece],
-    ) -> bool {
-        let slots = self.encode(members, pieces);
-        dispatch(PlanReplace { table: &self.table, place, slots: slots.len() as u64 }).is_ok()
+    ) -> Result<Room, InsertError> {
+        let slots = self.encode(members, pieces).len() as u64;
+        self.room::<Indistinguishable>(|limits| {
+            Ok(dispatch(PlanReplace { table: &self.table, place, slots, limits }).err())
+        })
     }
 
     /// The slots for some pieces.
@@ -275,11 +300,23 @@ impl AdaptiveFilter {
     ) -> Result<(), AdaptError> {
         let slots = self.encode(members, pieces);
         let hash = place.quotient << (64 - self.quotient_bits());
-        if dispatch(Replace { table: &mut self.table, place, slots: &slots }).is_err() {
-            return Err(match self.no_room() {
+        let mut effort = Effort::Usual;
+        loop {
+            let limits = effort.limits(self.used_slots(), self.capacity());
+            let replaced = dispatch(Replace { table: &mut self.table, place, slots: &slots, limits });
+            let Err(why) = replaced else { break };
+            let extended = match self.remedy(why, effort) {
+                Remedy::TryHarder => {
+                    effort = Effort::Utmost;
+                    continue;
+                }
+                Remedy::Extend => self.extended_table(why).ok(),
+                Remedy::Grow | Remedy::None => None,
+            };
+            self.table = extended.ok_or_else(|| match self.no_room() {
                 InsertError::NeedsGrow { used, slots } => AdaptError::NeedsGrow { used, slots },
                 _ => AdaptError::Full { used: self.used_slots(), slots: self.slots() },
-            });
+            })?;
         }
         self.entries = self.entries - 1 + pieces.len() as u64;
         self.versions.bump(hash);
@@ -318,21 +355,21 @@ struct Lengthen<'a, W> {
     place: &'a Place,
     words: &'a W,
     len: u32,
-    has_room: bool,
+    limits: Limits,
 }
 
 impl<W: Words> Kernel for Lengthen<'_, W> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, strings, place: Place { quotient, run, entry }, words, len, has_room } = self;
+        let Self { table, strings, place: Place { quotient, run, entry }, words, len, limits } = self;
         let (old, new) = (entry.string_slots, strings.slots_for(len));
-        if new != old + 1 || !has_room {
+        if new != old + 1 {
             return false;
         }
         let at = entry.start + u64::from(old);
         let last = strings.slot(words, len, old);
-        if table.insert_continuation(cpu, *quotient, *run, at, last).is_err() {
+        if table.insert_continuation(cpu, *quotient, *run, at, last, limits).is_err() {
             return false;
         }
         // The stop bit was in the slot before.
@@ -345,18 +382,15 @@ struct PlanReplace<'a> {
     table: &'a Table,
     place: &'a Place,
     slots: u64,
+    limits: Limits,
 }
 
 impl Kernel for PlanReplace<'_> {
     type Output = Result<Edit, Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, place: Place { quotient, run, entry }, slots: new } = self;
-        let old = entry.slots();
-        if new > old && table.used() + (new - old) > slot_limit(table.shape()) {
-            return Err(Full);
-        }
-        table.plan(cpu, *quotient, *run, entry.start, old, new)
+        let Self { table, place: Place { quotient, run, entry }, slots, limits } = self;
+        table.plan(cpu, *quotient, *run, entry.start, entry.slots(), slots, limits)
     }
 }
 
@@ -364,14 +398,15 @@ struct Replace<'a> {
     table: &'a mut Table,
     place: &'a Place,
     slots: &'a [Slot],
+    limits: Limits,
 }
 
 impl Kernel for Replace<'_> {
     type Output = Result<(), Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, place, slots } = self;
-        let edit = PlanReplace { table, place, slots: slots.len() as u64 }.run(cpu)?;
+        let Self { table, place, slots, limits } = self;
+        let edit = PlanReplace { table, place, slots: slots.len() as u64, limits }.run(cpu)?;
         table.commit(cpu, edit, slots);
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(super) struct Member<W> {
     pub(super) words: W,
     /// Keys of different tags never share a fingerprint.
     pub(super) tag: u64,
-    /// The least length of its fingerprint.
+    /// The least length of its fingerprint, which is not rounded up if the codec can hold it as it is.
     pub(super) least: u32,
 }
 
@@ -38,15 +38,9 @@ pub(super) fn cut<W: Words>(
     strings: &Strings,
     from: u32,
 ) -> Result<Vec<Piece>, Indistinguishable> {
-    if let [member] = &members {
-        let len = strings.round_up(member.least.max(from));
-        return if member.least > MAX_BITS {
-            Err(Indistinguishable)
-        } else {
-            Ok(vec![Piece { member: 0, len }])
-        };
-    }
     let mut pieces = Vec::new();
+    // Whoever is alone is content as soon as it is long enough.
+    let from = if let [member] = &members { from.max(member.least) } else { from };
     split(members, strings, from, 0, &mut pieces)?;
     Ok(pieces)
 }
@@ -59,21 +53,41 @@ fn split<W: Words>(
     first: usize,
     pieces: &mut Vec<Piece>,
 ) -> Result<(), Indistinguishable> {
-    let Some(one) = members.first() else { return Ok(()) };
-    let content = strings.round_up(depth) == depth
-        && members.iter().all(|member| member.least <= depth && member.tag == one.tag);
-    if content {
-        pieces.push(Piece { member: first, len: depth });
+    if members.is_empty() {
         return Ok(());
     }
-    if depth >= MAX_BITS {
+    if depth > MAX_BITS {
         return Err(Indistinguishable);
+    }
+    if let Some(len) = common_length(members, strings, depth) {
+        pieces.push(Piece { member: first, len });
+        return Ok(());
     }
     members.sort_by_key(|member| member.words.window(depth, 1));
     let zeros = members.partition_point(|member| member.words.window(depth, 1) == 0);
     let (zero, one) = members.split_at_mut(zeros);
     split(zero, strings, depth + 1, first, pieces)?;
     split(one, strings, depth + 1, first + zeros, pieces)
+}
+
+/// The length of one fingerprint for all members, which agree in their first `depth` bits. `None` if they must part.
+///
+/// A length that a member asks for is taken as it is: it may be one that a fingerprint had in another table, and would
+/// get longer with every rebuild if it were rounded up. One that nobody asks for came about by parting, and takes what
+/// its slots hold.
+fn common_length<W: Words>(members: &[Member<W>], strings: &Strings, depth: u32) -> Option<u32> {
+    let [one, others @ ..] = members else { return None };
+    let content = |member: &Member<W>| member.least <= depth && member.tag == one.tag;
+    if !members.iter().all(content) {
+        return None;
+    }
+    let asked_for = members.iter().any(|member| member.least == depth);
+    if asked_for && strings.fit(depth) == depth {
+        return Some(depth);
+    }
+    let most = strings.round_up(depth);
+    let common = others.iter().map(|other| one.words.common_bits(&other.words, most)).min().unwrap_or(most);
+    (strings.fit(common) == common).then_some(common)
 }
 
 #[cfg(test)]
@@ -123,7 +137,12 @@ mod tests {
                 assert!(own[0].len >= member.least && members[own[0].member].tag == member.tag);
             }
             for (i, piece) in pieces.iter().enumerate() {
-                assert_eq!(strings.round_up(piece.len), piece.len);
+                assert_eq!(strings.fit(piece.len), piece.len);
+                let under: Vec<_> = members.iter().filter(|member| covers(piece, member)).collect();
+                let asked = under.iter().map(|member| member.least).max();
+                if strings.has_stop() && asked == Some(piece.len) {
+                    continue;
+                }
                 // A shorter one would not do: somebody under it is not content.
                 let slots = strings.slots_for(piece.len);
                 if slots > 1 {

@@ -1,7 +1,9 @@
 //! Writing a table in the order of its fingerprints: what growing, merging and rebuilding come down to.
 
-use super::cut::{Member, Piece, cut};
-use super::{AdaptiveFilter, is_clustered, slot_limit};
+use std::ops::Range;
+
+use super::cut::{Member, cut};
+use super::{AdaptiveFilter, slot_limit};
 use crate::codec::string::Strings;
 use crate::error::{Indistinguishable, RebuildError};
 use crate::hash::Words;
@@ -16,6 +18,13 @@ pub(super) struct Filler {
     entries: u64,
     /// Room for the slots of one entry.
     slots: Vec<Slot>,
+}
+
+/// Entries of one quotient that are about to be appended: which of the encoded slots, and how many entries.
+struct PieceRun {
+    quotient: u64,
+    slots: Range<usize>,
+    entries: u64,
 }
 
 /// A filled table.
@@ -53,9 +62,10 @@ impl<E> From<OutOfMemory> for FillError<E> {
 }
 
 impl Filler {
-    pub(super) fn new((shape, has_stop): (Shape, bool)) -> Result<Self, OutOfMemory> {
+    /// An empty table, which may get a larger spill area as long as it has no more than so many bytes.
+    pub(super) fn new((shape, has_stop): (Shape, bool), most_bytes: u64) -> Result<Self, OutOfMemory> {
         let strings = Strings::new(&shape, has_stop);
-        let loader = Loader::new(shape, slot_limit(&shape))?;
+        let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
         Ok(Self { loader, has_stop, strings, entries: 0, slots: Vec::new() })
     }
 
@@ -86,24 +96,29 @@ impl Filler {
         Ok(())
     }
 
-    /// Cuts the hashes of keys that agree in their first `from` bits, and appends what comes out. If that
-    /// does not fit, some of it may have been appended, unless the keys have the same quotient.
+    /// Cuts the hashes of keys that agree in their first `from` bits, and appends what comes out, or nothing if that
+    /// does not fit.
     pub(super) fn push_cut<W: Words, E>(
         &mut self,
         members: &mut [Member<W>],
         from: u32,
     ) -> Result<(), FillError<E>> {
         let pieces = cut(members, &self.strings, from)?;
-        let quotient_of =
-            |piece: &Piece| members[piece.member].words.word(0) >> (64 - self.strings.quotient_bits());
-        for run in pieces.chunk_by(|one, other| quotient_of(one) == quotient_of(other)) {
-            self.slots.clear();
-            for piece in run {
-                let Member { words, tag, .. } = &members[piece.member];
-                self.strings.encode(words, piece.len, *tag, &mut self.slots);
+        self.slots.clear();
+        let mut runs: Vec<PieceRun> = Vec::new();
+        for piece in pieces {
+            let Member { words, tag, .. } = &members[piece.member];
+            let (quotient, start) = (words.word(0) >> (64 - self.strings.quotient_bits()), self.slots.len());
+            self.strings.encode(words, piece.len, *tag, &mut self.slots);
+            match runs.last_mut().filter(|run| run.quotient == quotient) {
+                Some(run) => (run.slots.end, run.entries) = (self.slots.len(), run.entries + 1),
+                None => runs.push(PieceRun { quotient, slots: start..self.slots.len(), entries: 1 }),
             }
-            self.loader.push(quotient_of(&run[0]), &self.slots)?;
-            self.entries += run.len() as u64;
+        }
+        self.loader.make_room(runs.iter().map(|run| (run.quotient, run.slots.len() as u64)))?;
+        for PieceRun { quotient, slots, entries } in runs {
+            self.loader.push(quotient, &self.slots[slots])?;
+            self.entries += entries;
         }
         Ok(())
     }
@@ -115,11 +130,9 @@ impl Filler {
 
 impl AdaptiveFilter {
     /// Fills a table of the smallest size from `quotient_bits` on for which that works and which may be.
-    /// About `used` slots are needed.
     pub(super) fn fill_from<T, E>(
         &self,
         quotient_bits: u32,
-        used: u64,
         shape_for: impl Fn(u32) -> Option<(Shape, bool)>,
         mut fill: impl FnMut((Shape, bool)) -> Result<T, FillError<E>>,
     ) -> Result<T, RebuildError<E>> {
@@ -131,8 +144,7 @@ impl AdaptiveFilter {
             last = size.0.quotients();
             match fill(size) {
                 Ok(filled) => return Ok(filled),
-                Err(FillError::Full) if !is_clustered(&size.0, used) => {}
-                Err(FillError::Full) => break,
+                Err(FillError::Full) => {}
                 Err(FillError::Lookup(error)) => return Err(RebuildError::Lookup(error)),
                 Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
                 Err(FillError::Memory(error)) => return Err(error.into()),

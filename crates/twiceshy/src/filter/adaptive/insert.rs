@@ -4,13 +4,15 @@
 //! fingerprint of fresh length that is not a prefix of another: its neighbours in the run tell how long that
 //! is. A covered key may be new or not; the filter already says *maybe* and does not change.
 
-use super::{AdaptiveFilter, Ticket, quotient_of, slot_limit};
+use super::{AdaptiveFilter, Ticket, quotient_of};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Strings};
 use crate::error::{Indistinguishable, InsertError, Stale};
+use crate::filter::room::{Effort, Remedy};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
-use crate::table::{Edit, Full, Slot, Table};
+use crate::mem::OutOfMemory;
+use crate::table::{Edit, Full, Limits, Slot, Table};
 
 /// What [`AdaptiveFilter::insert`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,14 +81,29 @@ impl AdaptiveFilter {
 
     /// Any insert.
     pub(super) fn insert_words(&mut self, words: &impl Words, tag: u64) -> Result<Insertion, InsertError> {
-        let strings = self.strings();
-        match dispatch(InsertNew { table: &mut self.table, strings, words, tag }) {
-            Outcome::Stored => {
-                self.stored(words.word(0));
-                Ok(Insertion::Stored)
+        let mut effort = Effort::Usual;
+        loop {
+            let (strings, limits) = (self.strings(), effort.limits(self.used_slots(), self.capacity()));
+            let why = match dispatch(InsertNew { table: &mut self.table, strings, words, tag, limits }) {
+                Outcome::Stored => {
+                    self.stored(words.word(0));
+                    return Ok(Insertion::Stored);
+                }
+                Outcome::Full(why) => why,
+                outcome => return self.not_stored(words, outcome),
+            };
+            match self.remedy(why, effort) {
+                Remedy::TryHarder => effort = Effort::Utmost,
+                Remedy::Extend => self.table = self.extended_table(why)?,
+                Remedy::Grow | Remedy::None => return Err(self.no_room()),
             }
-            outcome => self.not_stored(words, outcome),
         }
+    }
+
+    /// A copy of the table with more room at its end.
+    pub(super) fn extended_table(&self, why: Full) -> Result<Table, OutOfMemory> {
+        let slots = if let Full::End { slots } = why { slots } else { 0 };
+        self.table.extended(slots)
     }
 
     #[inline(always)]
@@ -103,7 +120,7 @@ impl AdaptiveFilter {
                 Ok(Insertion::Covered(self.ticket(quotient_of(&self.table, words), &entry)))
             }
             Outcome::Indistinguishable => Err(Indistinguishable.into()),
-            Outcome::Full | Outcome::Stored => Err(self.no_room()),
+            Outcome::Full(_) | Outcome::Stored => Err(self.no_room()),
         }
     }
 
@@ -111,10 +128,10 @@ impl AdaptiveFilter {
     /// [`Covered`](Insertion::Covered) and the key was new to your map.
     ///
     /// The ticket is not stale just because other keys came or went; it is if its fingerprint is not there
-    /// any more. Then insert again.
+    /// any more, or has another tag. Then insert again.
     pub fn insert_covered(&mut self, ticket: &Ticket) -> Result<(), Stale> {
-        // The fingerprint itself may have been replaced.
-        if self.entry_of(&ticket.prefix).is_none() {
+        let place = self.entry_of(&ticket.prefix).ok_or(Stale)?;
+        if self.strings().tag(&self.table, &place.entry) != ticket.tag {
             return Err(Stale);
         }
         self.len += 1;
@@ -124,19 +141,45 @@ impl AdaptiveFilter {
 
     /// Whether there is room for a fingerprint of a hash that none covers; an error if the filter can never
     /// have room.
-    pub(super) fn has_room_for(&self, words: &impl Words, tag: u64) -> Result<bool, InsertError> {
-        match dispatch(PlanNew { table: &self.table, strings: self.strings(), words, tag }) {
-            Plan::Fits { .. } => Ok(true),
-            Plan::Covered(_) => Ok(true),
-            Plan::Indistinguishable => Err(Indistinguishable.into()),
-            Plan::Full => match self.no_room() {
-                InsertError::NeedsGrow { .. } => Ok(false),
-                error => Err(error),
-            },
+    pub(super) fn room_for(&self, words: &impl Words, tag: u64) -> Result<Room, InsertError> {
+        let fits = |limits| match dispatch(PlanNew {
+            table: &self.table,
+            strings: self.strings(),
+            words,
+            tag,
+            limits,
+        }) {
+            Plan::Fits { .. } | Plan::Covered(_) => Ok(None),
+            Plan::Indistinguishable => Err(Indistinguishable),
+            Plan::Full(why) => Ok(Some(why)),
+        };
+        self.room(fits)
+    }
+
+    /// Whether there is room, given why there is none within limits.
+    pub(super) fn room<E>(
+        &self,
+        fits: impl Fn(Limits) -> Result<Option<Full>, E>,
+    ) -> Result<Room, InsertError>
+    where
+        InsertError: From<E>,
+    {
+        let mut effort = Effort::Usual;
+        loop {
+            let Some(why) = fits(effort.limits(self.used_slots(), self.capacity()))? else {
+                return Ok(Room::Enough);
+            };
+            match self.remedy(why, effort) {
+                Remedy::TryHarder => effort = Effort::Utmost,
+                Remedy::Extend => return Ok(Room::NeedsExtension(why)),
+                Remedy::Grow => return Ok(Room::NeedsGrow),
+                Remedy::None => return Err(self.no_room()),
+            }
         }
     }
 
     /// The error for a table without room.
+    #[cold]
     pub(super) fn no_room(&self) -> InsertError {
         let (used, slots) = (self.used_slots(), self.slots());
         match self.can_grow() {
@@ -146,11 +189,20 @@ impl AdaptiveFilter {
     }
 }
 
+/// Whether there is room for something.
+pub(super) enum Room {
+    Enough,
+    /// In a larger spill area.
+    NeedsExtension(Full),
+    /// In a table of twice as many slots.
+    NeedsGrow,
+}
+
 /// What became of a hash.
 enum Outcome {
     Stored,
     Covered(Entry),
-    Full,
+    Full(Full),
     Indistinguishable,
 }
 
@@ -158,7 +210,7 @@ enum Outcome {
 enum Plan {
     Fits { edit: Edit, slots: Vec<Slot> },
     Covered(Entry),
-    Full,
+    Full(Full),
     Indistinguishable,
 }
 
@@ -168,13 +220,14 @@ struct PlanNew<'a, W> {
     strings: Strings,
     words: &'a W,
     tag: u64,
+    limits: Limits,
 }
 
 impl<W: Words> Kernel for PlanNew<'_, W> {
     type Output = Plan;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Plan {
-        let Self { table, strings, words, tag } = self;
+        let Self { table, strings, words, tag, limits } = self;
         let quotient = quotient_of(table, words);
         let run = table.run(cpu, quotient);
         let (at, common_bits) = match strings.find(table, run, words) {
@@ -186,13 +239,9 @@ impl<W: Words> Kernel for PlanNew<'_, W> {
         }
         let mut slots = Vec::new();
         strings.encode(words, strings.round_up(common_bits + 1), tag, &mut slots);
-        let needed = slots.len() as u64;
-        if table.used() + needed > slot_limit(table.shape()) {
-            return Plan::Full;
-        }
-        match table.plan(cpu, quotient, run, at, 0, needed) {
+        match table.plan(cpu, quotient, run, at, 0, slots.len() as u64, limits) {
             Ok(edit) => Plan::Fits { edit, slots },
-            Err(Full) => Plan::Full,
+            Err(why) => Plan::Full(why),
         }
     }
 }
@@ -217,20 +266,21 @@ struct InsertNew<'a, W> {
     strings: Strings,
     words: &'a W,
     tag: u64,
+    limits: Limits,
 }
 
 impl<W: Words> Kernel for InsertNew<'_, W> {
     type Output = Outcome;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Outcome {
-        let Self { table, strings, words, tag } = self;
-        match (PlanNew { table, strings, words, tag }).run(cpu) {
+        let Self { table, strings, words, tag, limits } = self;
+        match (PlanNew { table, strings, words, tag, limits }).run(cpu) {
             Plan::Fits { edit, slots } => {
                 table.commit(cpu, edit, &slots);
                 Outcome::Stored
             }
             Plan::Covered(entry) => Outcome::Covered(entry),
-            Plan::Full => Outcome::Full,
+            Plan::Full(why) => Outcome::Full(why),
             Plan::Indistinguishable => Outcome::Indistinguishable,
         }
     }

@@ -1,7 +1,7 @@
 //! All fingerprints of an adaptive filter in order.
 
 use super::AdaptiveFilter;
-use crate::codec::string::Strings;
+use crate::codec::string::{Entry, Strings};
 use crate::prefix::Prefix;
 use crate::table::{Run, Runs, Table};
 
@@ -39,6 +39,29 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// ```
     pub fn iter(&self) -> FingerprintsInOrder<'_, B> {
         FingerprintsInOrder::new(&self.table, self.strings())
+    }
+}
+
+impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+    /// The fingerprint that a prefix begins with, or those that begin with the prefix, which is not shorter than the
+    /// quotient.
+    pub(super) fn fingerprints_at(&self, prefix: &Prefix) -> Vec<Prefix> {
+        let (quotient, run, _) = self.find(prefix);
+        let strings = self.strings();
+        let all = strings.entries(&self.table, run);
+        let all = all.map(|entry| strings.prefix(&self.table, quotient, &entry));
+        all.filter(|found| found.overlaps(prefix)).collect()
+    }
+
+    /// The fingerprints of entries that are not `known`.
+    pub(super) fn fingerprints_without(&self, known: impl Fn(&Entry) -> bool) -> Vec<Prefix> {
+        let strings = self.strings();
+        let mut unknown = Vec::new();
+        for (quotient, run) in self.table.runs() {
+            let entries = strings.entries(&self.table, run).filter(|entry| !known(entry));
+            unknown.extend(entries.map(|entry| strings.prefix(&self.table, quotient, &entry)));
+        }
+        unknown
     }
 }
 

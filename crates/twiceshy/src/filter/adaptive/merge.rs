@@ -13,7 +13,7 @@ use super::fill::{FillError, Filler};
 use super::iter::Fingerprint;
 use super::resize::{Grown, push_or_renew};
 use crate::error::RebuildError;
-use crate::hash::{Hasher, KeyWords, Words};
+use crate::hash::{Hasher, KeyWords};
 use crate::key::Key;
 use crate::prefix::Prefix;
 use crate::table::Shape;
@@ -51,10 +51,9 @@ impl AdaptiveFilter {
         let first = if first == smallest + 1 { smallest } else { first };
         let merged = self.fill_from(
             first,
-            needed,
             |bits| self.shape_for_union(other, bits),
             |size| {
-                let filler = Filler::new(size)?;
+                let filler = Filler::new(size, self.most_bytes())?;
                 let hasher = &self.hasher;
                 let mine = |prefix: &Prefix| mine(prefix).map(|keys| words(hasher, prefix, keys));
                 let theirs = |prefix: &Prefix| theirs(prefix).map(|keys| words(hasher, prefix, keys));
@@ -66,23 +65,6 @@ impl AdaptiveFilter {
         self.len = len.max(self.entries);
         self.remainder_bits = self.remainder_bits.max(other.remainder_bits);
         Ok(())
-    }
-
-    /// A shape for the fingerprints of two filters, and whether it has stop bits.
-    fn shape_for_union<B: AsRef<[u8]>>(
-        &self,
-        other: &AdaptiveFilter<B>,
-        quotient_bits: u32,
-    ) -> Option<(Shape, bool)> {
-        let same = self.quotient_bits() == other.quotient_bits() && self.slot_bits() == other.slot_bits();
-        if same && quotient_bits == self.quotient_bits() && !self.has_stop && !other.has_stop {
-            return Some((*self.table.shape(), false));
-        }
-        // What a single slot holds in either filter must fit a single slot.
-        let longest = self.strings().bits_in(1).max(other.strings().bits_in(1));
-        let least = self.remainder_bits.max(other.remainder_bits);
-        let bits = longest.saturating_sub(quotient_bits).max(least);
-        (bits < 64).then(|| (self.table.shape().resized(quotient_bits, bits + 1), true))
     }
 }
 
@@ -118,7 +100,7 @@ where
         loop {
             match (one.peek(), other.peek()) {
                 (None, None) => break,
-                (Some(a), Some(b)) if overlap(&a.prefix, &b.prefix) => {
+                (Some(a), Some(b)) if a.prefix.overlaps(&b.prefix) => {
                     if a == b && a.prefix.len() >= self.filler.strings.quotient_bits() {
                         self.filler.push(&a.prefix, a.prefix.len(), a.tag)?;
                         one.next();
@@ -171,13 +153,7 @@ where
     }
 }
 
-/// Whether one of two prefixes is a prefix of the other.
-fn overlap(one: &Prefix, other: &Prefix) -> bool {
-    let len = one.len().min(other.len());
-    one.common_bits(other, len) == len
-}
-
 /// The next fingerprints, as long as they are under a root.
 fn under(root: &Prefix, fingerprints: &mut Peekable<impl Iterator<Item = Fingerprint>>) -> Vec<Fingerprint> {
-    std::iter::from_fn(|| fingerprints.next_if(|next| overlap(root, &next.prefix))).collect()
+    std::iter::from_fn(|| fingerprints.next_if(|next| root.overlaps(&next.prefix))).collect()
 }

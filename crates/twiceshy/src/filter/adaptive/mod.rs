@@ -47,6 +47,7 @@ mod resize;
 #[cfg(feature = "serde")]
 mod serde;
 mod set;
+mod shapes;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -67,7 +68,7 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Strings};
 use crate::error::BuildError;
-use crate::filter::{MAX_LOAD_PERCENT, is_clustered, slot_limit};
+use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};

@@ -12,7 +12,7 @@ use super::builder::quotient_bits_for;
 use super::cut::Member;
 use super::fill::{FillError, Filler};
 use super::resize::Grown;
-use super::{AdaptiveFilter, AdaptiveFilterBuilder, Growth};
+use super::{AdaptiveFilter, AdaptiveFilterBuilder};
 use crate::codec::string::Found;
 use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
@@ -70,8 +70,8 @@ impl AdaptiveFilterBuilder {
 impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// A new filter with the settings of this one, from all keys of the set and their tags, in the order of
     /// the first 64 bits of their hashes. Every fingerprint has fresh length or more: as long as the one
-    /// that the key has here, and long enough to be apart from the queries that begin with the prefixes in
-    /// `apart` (unless a key begins with the whole prefix: it is the query itself).
+    /// that the key has here, and long enough to be apart from the queries that
+    /// begin with the prefixes in `apart` (unless a key begins with the whole prefix: it is the query itself).
     ///
     /// This is how a store recovers: `self` is the last snapshot, `apart` comes from its
     /// [journal](super::Record), and the keys are read in one pass. Fingerprints without a key under them
@@ -86,20 +86,20 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         let hasher = &self.hasher;
         let keys = keys.into_iter().map(|row| row.map(|(key, tag)| (KeyWords::new(hasher, key), tag)));
         let len = self.len.max(keys.size_hint().0 as u64);
-        self.empty_for(len)?.filled_with(Some(self), &apart, keys)
+        self.empty_for(len, 1)?.filled_with(Some(self), &apart, keys)
     }
 
-    /// An empty filter with the settings of this one and room for some keys. If its size is limited, it has
-    /// the shape of this one: a larger one may not be allowed, and a smaller one could not grow back.
-    pub(super) fn empty_for<E>(&self, keys: u64) -> Result<AdaptiveFilter, RebuildError<E>> {
-        let shape = match self.growth {
-            Growth::Grow { max_bytes: None } => {
-                self.table.shape().resized(quotient_bits_for(keys)?, self.remainder_bits)
-            }
-            _ => *self.table.shape(),
-        };
+    /// An empty filter with the settings of this one and room for some keys with fingerprints as long as those here, of
+    /// at least so many quotient bits.
+    pub(super) fn empty_for<E>(
+        &self,
+        keys: u64,
+        quotient_bits: u32,
+    ) -> Result<AdaptiveFilter, RebuildError<E>> {
+        let full = RebuildError::Full { slots: self.slots() };
+        let (shape, has_stop) = self.shape_for_rebuild(keys, quotient_bits)?.ok_or(full)?;
         let mut empty = self.with_table(Table::new(shape)?);
-        (empty.len, empty.entries, empty.has_stop) = (0, 0, false);
+        (empty.len, empty.entries, empty.has_stop) = (0, 0, has_stop);
         Ok(empty)
     }
 }
@@ -143,7 +143,7 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
         old: Option<&'a AdaptiveFilter<B>>,
         apart: &'a [Prefix],
     ) -> Result<Self, OutOfMemory> {
-        let filler = Filler::new((*settings.table.shape(), false))?;
+        let filler = Filler::new((*settings.table.shape(), settings.has_stop), settings.most_bytes())?;
         Ok(Self { filler, settings, old, apart, group: Vec::new(), keys: 0, last: 0 })
     }
 
@@ -181,14 +181,19 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
         Ok(())
     }
 
-    /// The least length of a key's fingerprint.
+    /// The least length of a key's fingerprint: the one that it had, exactly, unless it needs a longer one.
     #[inline(always)]
     fn length_of(&self, words: &W) -> u32 {
         let old = self.old.map_or(0, |old| match old.find(words) {
             (_, _, Found::Covered(entry)) => old.strings().len(&old.table, &entry),
             (_, _, Found::Between { .. }) => 0,
         });
-        self.filler.strings.bits_in(1).max(old).max(self.apart_from(words))
+        let strings = &self.filler.strings;
+        let known = strings.bits_in(1).max(old);
+        match self.apart_from(words) {
+            apart if apart > known => strings.round_up(apart),
+            _ => known,
+        }
     }
 
     /// The least bits that tell a hash from all the queries in the list that are not itself.
@@ -221,41 +226,49 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
         }
         // What they have in common now; in a larger table fresh fingerprints have more.
         let from = self.group_bits();
-        loop {
-            let written = match group.as_slice() {
-                // Nearly always.
-                [Member { words, tag, least }] if *least <= MAX_BITS => {
-                    let len = self.filler.strings.round_up(*least);
-                    self.filler.push(words, len, *tag).map_err(FillError::from)
-                }
-                _ => self.filler.push_cut::<_, Infallible>(&mut group, from),
-            };
-            match written {
-                Ok(()) => break,
-                Err(FillError::Full) => self.grow()?,
-                Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
-                Err(FillError::Memory(error)) => return Err(error.into()),
-                Err(FillError::Lookup(never)) => match never {},
-            }
+        while !self.try_write(&mut group, from)? {
+            self.grow()?;
+            let fresh = self.filler.strings.bits_in(1);
+            group.iter_mut().for_each(|member| member.least = member.least.max(fresh));
         }
         group.clear();
         self.group = group;
         Ok(())
     }
 
+    /// Writes a group of keys that agree in their first `from` bits. `false` if there is no room; then nothing was
+    /// written.
+    #[inline(always)]
+    fn try_write<E>(&mut self, group: &mut [Member<W>], from: u32) -> Result<bool, RebuildError<E>> {
+        let written = match group {
+            // Nearly always.
+            [Member { words, tag, least }] if *least <= MAX_BITS => {
+                let len = self.filler.strings.fit(*least);
+                self.filler.push(words, len, *tag).map_err(FillError::from)
+            }
+            _ => self.filler.push_cut::<_, Infallible>(group, from),
+        };
+        match written {
+            Ok(()) => Ok(true),
+            Err(FillError::Full) => Ok(false),
+            Err(FillError::Indistinguishable) => Err(Indistinguishable.into()),
+            Err(FillError::Memory(error)) => Err(error.into()),
+            Err(FillError::Lookup(never)) => match never {},
+        }
+    }
+
     /// Moves what was written to a larger table.
     fn grow<E>(&mut self) -> Result<(), RebuildError<E>> {
-        let size = (*self.settings.table.shape(), false);
-        let filled = std::mem::replace(&mut self.filler, Filler::new(size)?).finish();
+        let size = (*self.settings.table.shape(), self.settings.has_stop);
+        let filled = std::mem::replace(&mut self.filler, Filler::new(size, 0)?).finish();
         let written = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
         let capacity = self.settings.capacity();
         let mut nobody = |_: &Prefix| Err::<Vec<Prefix>, ()>(());
         let filler = written.fill_from(
             written.quotient_bits() + 1,
-            written.used_slots(),
             |bits| written.shape_for(bits),
             |size| {
-                let mut filler = Filler::new(size)?;
+                let mut filler = Filler::new(size, written.most_bytes())?;
                 written.move_to(&mut filler, &mut nobody).map(|_| filler)
             },
         );

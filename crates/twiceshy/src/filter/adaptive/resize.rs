@@ -8,7 +8,7 @@ use super::adapt::keys_under;
 use super::cut::Member;
 use super::fill::{FillError, Filled, Filler};
 use super::iter::Fingerprint;
-use super::{AdaptiveFilter, Growth, is_clustered, slot_limit};
+use super::{AdaptiveFilter, slot_limit};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::low_mask;
 use crate::error::{OutOfMemory, RebuildError};
@@ -79,7 +79,6 @@ impl AdaptiveFilter {
     ) -> Result<Grown, RebuildError<E>> {
         self.fill_from(
             self.quotient_bits() + 1,
-            self.used_slots(),
             |bits| self.shape_for(bits),
             |size| self.repack(size, |prefix| words_under(self, prefix)),
         )
@@ -126,46 +125,13 @@ impl AdaptiveFilter {
         Ok(())
     }
 
-    /// The shape of this filter with another number of quotient bits, and whether it has stop bits. `None`
-    /// if there is none.
-    pub(super) fn shape_for(&self, quotient_bits: u32) -> Option<(Shape, bool)> {
-        if quotient_bits > Shape::MAX_QUOTIENT_BITS {
-            return None;
-        }
-        let shape = self.table.shape();
-        if self.entries == 0 {
-            return Some((shape.resized(quotient_bits, self.remainder_bits), false));
-        }
-        // The bits of a string that fit one slot: what single slots hold now must fit again.
-        let now = self.quotient_bits() + self.slot_bits() - u32::from(self.has_stop);
-        let bits = now.saturating_sub(quotient_bits).max(self.remainder_bits);
-        (bits < 64).then(|| (shape.resized(quotient_bits, bits + 1), true))
-    }
-
-    /// Whether the filter may have a table of this shape.
-    pub(super) fn may_have(&self, shape: &Shape) -> bool {
-        match self.growth {
-            Growth::Refuse => shape.quotient_bits() <= self.quotient_bits(),
-            Growth::Grow { max_bytes: None } => true,
-            Growth::Grow { max_bytes: Some(most) } => {
-                shape.body_bytes().is_some_and(|bytes| bytes as u64 <= most)
-            }
-        }
-    }
-
-    /// Whether the filter could double.
-    pub(super) fn can_grow(&self) -> bool {
-        !is_clustered(self.table.shape(), self.used_slots())
-            && self.shape_for(self.quotient_bits() + 1).is_some_and(|(shape, _)| self.may_have(&shape))
-    }
-
     /// Writes all entries into a table of another size.
     fn repack<W: Words, E>(
         &self,
         size: (Shape, bool),
         mut words_under: impl FnMut(&Prefix) -> Result<Vec<W>, E>,
     ) -> Result<Grown, FillError<E>> {
-        let mut filler = Filler::new(size)?;
+        let mut filler = Filler::new(size, self.most_bytes())?;
         let rejuvenated = self.move_to(&mut filler, &mut words_under)?;
         Ok(Grown { filled: filler.finish(), rejuvenated })
     }

@@ -1,19 +1,22 @@
 //! A filter and its reverse map, in step by themselves.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::adapt::Place;
 use super::cut::{Member, cut};
+use super::insert::Room;
 use super::rebuild::Filling;
 use super::{Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Insertion, Query, Record};
-use crate::codec::string::Found;
+use crate::codec::string::{Entry, Found};
 use crate::error::{AdaptError, Indistinguishable, InsertError, RebuildError, SetError};
 use crate::filter::batch::AHEAD;
 use crate::hash::{Hasher, KeyWords, Words};
 use crate::key::Key;
 use crate::mem::OutOfMemory;
 use crate::prefix::Prefix;
-use crate::reverse_map::{MemoryMap, ReverseMap};
+use crate::reverse_map::{MemoryMap, ReverseMap, Row};
+use crate::table::Full;
 
 /// A set of keys with an adaptive filter in front: grows by itself, and never makes the same mistake twice.
 ///
@@ -153,9 +156,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             let (quotient, run, found) = filter.find(&words);
             let entry = match found {
                 Found::Between { .. } => {
-                    if !filter.has_room_for(&words, tag)? {
-                        return Err(Stop::NeedsGrow);
-                    }
+                    Stop::unless_enough(filter.room_for(&words, tag)?)?;
                     let new = map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
                     // It has room, so it is stored.
                     let _: Insertion = filter.insert_words(&words, tag)?;
@@ -185,9 +186,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             members.push(Member { words: own, tag, least: from.max(fresh) });
             let pieces = cut(&mut members, &strings, from)?;
             let place = Place { quotient, run, entry };
-            if !filter.can_replace(&place, &members, &pieces) {
-                return Err(Stop::NeedsGrow);
-            }
+            Stop::unless_enough(filter.room_to_replace(&place, &members, &pieces)?)?;
             map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
             filter.replace(&place, &members, &pieces)?;
             filter.len += u64::from(new);
@@ -211,8 +210,12 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Learns that the filter's *maybe* was wrong for `key`; asks the map whether it was.
     pub fn adapt<K: Key + ?Sized>(&mut self, key: &K) -> Result<Adapted, SetError<M::Error>> {
+        let mut was_positive = false;
         self.edit(|filter, map| {
-            let Query::Maybe(ticket) = filter.query(key) else { return Ok(Adapted::NotPositive) };
+            let Query::Maybe(ticket) = filter.query(key) else {
+                return Ok(if was_positive { filter.fixed_by_growth() } else { Adapted::NotPositive });
+            };
+            was_positive = true;
             let hasher = filter.hasher.clone();
             let keys = keys_under(map, &hasher, &ticket.prefix).map_err(SetError::Map)?;
             Ok(filter.adapt(&ticket, key, keys)?)
@@ -257,7 +260,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// Gives every key a fingerprint of fresh length, or as long as it has. Reads the whole map, once, and
     /// counts the keys.
     pub fn rejuvenate(&mut self) -> Result<(), SetError<M::Error>> {
-        self.filter = rebuilt(&self.filter, &self.map, &[])?;
+        self.filter = rebuilt(&self.filter, &[], |visit| self.map.visit(0..=u64::MAX, visit))?;
         Ok(())
     }
 
@@ -275,7 +278,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         };
         let mut apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
         apart.sort();
-        Ok(Self { filter: rebuilt(filter, &map, &apart)?, map })
+        Ok(Self { filter: rebuilt(filter, &apart, |visit| map.visit(0..=u64::MAX, visit))?, map })
     }
 
     /// Does again what a record of a journal says, on a filter that was saved before. May be done more than
@@ -301,13 +304,12 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         }
     }
 
-    /// Removes the fingerprint that a hash begins with, if no key is under it.
+    /// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them.
     fn clear_away(&mut self, hash: u64) -> Result<(), M::Error> {
-        if let Some(ticket) = self.filter.query_prefix(&Prefix::from_bits(hash, 64))
-            && keys_under(&self.map, &self.filter.hasher, &ticket.prefix)?.is_empty()
-        {
-            // It was there just now, so the ticket is good.
-            let _ = self.filter.remove(&ticket, false);
+        for prefix in self.filter.fingerprints_at(&Prefix::from_bits(hash, 64)) {
+            if keys_under(&self.map, &self.filter.hasher, &prefix)?.is_empty() {
+                self.filter.remove_leftover(&prefix);
+            }
         }
         Ok(())
     }
@@ -326,14 +328,39 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         })
     }
 
-    /// Counts the keys of the map, which it reads as a whole.
+    /// Counts the keys of the map, which it reads as a whole, and removes fingerprints without a key: those of keys that
+    /// were removed from the map only.
     pub fn recount(&mut self) -> Result<u64, SetError<M::Error>> {
-        self.filter.len = count(&self.map).map_err(SetError::Map)?;
-        Ok(self.filter.len)
+        let (mut len, mut met) = (0, HashSet::new());
+        let count = |_: &Row<'_>, entry: Option<Entry>| {
+            len += 1;
+            met.extend(entry.map(|entry| entry.start));
+            ControlFlow::Continue(())
+        };
+        self.for_each_entry(count).map_err(SetError::Map)?;
+        for prefix in self.filter.fingerprints_without(|entry| met.contains(&entry.start)) {
+            self.filter.remove_leftover(&prefix);
+        }
+        self.filter.len = len;
+        Ok(len)
+    }
+
+    /// Calls `visit` with every row of the map and the entry that covers its key.
+    fn for_each_entry(
+        &self,
+        mut visit: impl FnMut(&Row<'_>, Option<Entry>) -> ControlFlow<()>,
+    ) -> Result<(), M::Error> {
+        self.map.visit(0..=u64::MAX, &mut |row| {
+            let words = KeyWords::with_first(&self.filter.hasher, row.key, row.hash);
+            match self.filter.find(&words) {
+                (_, _, Found::Covered(entry)) => visit(&row, Some(entry)),
+                (_, _, Found::Between { .. }) => visit(&row, None),
+            }
+        })
     }
 
     /// Adds all keys of another set that hashes in the same way. What either filter has learned stays
-    /// learned. Where both have a key, this set's tag counts. If the error rate got too high, all keys get
+    /// learned. Where both have a key, this set's tag counts. If the error rate would get too high, all keys get
     /// fingerprints of fresh length.
     pub fn merge_from<N: ReverseMap<Error = M::Error>>(
         &mut self,
@@ -349,12 +376,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
                 |prefix| keys_under(theirs, &hasher, prefix),
             )
             .map_err(|error| set_error(error, &self.filter))?;
-        let new = self.copy_rows(other)?;
-        merged.len = self.filter.len + new;
-        self.filter = merged;
-        if self.filter.expected_error_rate() > self.filter.highest_error_rate() {
-            self.rejuvenate()?;
+        // Whatever can fail comes before the first row is copied.
+        if merged.expected_error_rate() > merged.highest_error_rate() {
+            let parts = merged.len / ROWS_AT_ONCE;
+            merged = rebuilt(&merged, &[], |visit| visit_union(mine, theirs, parts, visit))?;
         }
+        let new = self.copy_rows(other)?;
+        merged.len = (self.filter.len + new).max(merged.entries);
+        self.filter = merged;
         Ok(())
     }
 
@@ -365,7 +394,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     ) -> Result<u64, SetError<M::Error>> {
         let (filter, map) = (&self.filter, &mut self.map);
         let (mut new, mut error) = (0, None);
-        let copy = &mut |row: crate::reverse_map::Row<'_>| {
+        let copy = &mut |row: Row<'_>| {
             let known = if filter.contains(row.key) { map.contains(row.hash, row.key) } else { Ok(false) };
             let copied = known.and_then(|known| match known {
                 true => Ok(false),
@@ -398,13 +427,11 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         if let Err(what) = self.filter.validate() {
             return Ok(Err(what));
         }
-        let (mut wrong, mut len) = (None, 0);
-        let mut met = std::collections::HashSet::new();
-        self.map.visit(0..=u64::MAX, &mut |row| {
+        let (mut wrong, mut len, mut met) = (None, 0, HashSet::new());
+        self.for_each_entry(|row, entry| {
             len += 1;
-            let words = KeyWords::with_first(&self.filter.hasher, row.key, row.hash);
-            match self.filter.find(&words) {
-                (_, _, Found::Covered(entry)) => {
+            match entry {
+                Some(entry) => {
                     met.insert(entry.start);
                     let (tag, found) =
                         (tag_of(row.value), self.filter.strings().tag(&self.filter.table, &entry));
@@ -412,7 +439,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
                         wrong = Some(format!("key {:?} has tag {tag}, its fingerprint {found}", row.key));
                     }
                 }
-                _ => wrong = Some(format!("key {:?} has no fingerprint", row.key)),
+                None => wrong = Some(format!("key {:?} has no fingerprint", row.key)),
             }
             if wrong.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -434,33 +461,48 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         &mut self,
         mut operation: impl FnMut(&mut AdaptiveFilter, &mut M) -> Result<T, Stop<M::Error>>,
     ) -> Result<T, SetError<M::Error>> {
-        let done = operation(&mut self.filter, &mut self.map);
-        let Err(Stop::NeedsGrow) = done else { return done.map_err(Stop::into_error) };
-        let mut larger = grown(&self.filter, &self.map)?;
+        let mut larger = match operation(&mut self.filter, &mut self.map) {
+            Ok(done) => return Ok(done),
+            Err(stop) => self.larger(&self.filter, stop)?,
+        };
         loop {
             match operation(&mut larger, &mut self.map) {
                 Ok(done) => {
                     self.filter = larger;
                     return Ok(done);
                 }
-                Err(Stop::NeedsGrow) => larger = grown(&larger, &self.map)?,
-                Err(Stop::Error(error)) => return Err(error),
+                Err(stop) => larger = self.larger(&larger, stop)?,
             }
+        }
+    }
+
+    /// A filter with the room that an operation lacks.
+    fn larger(
+        &self,
+        filter: &AdaptiveFilter,
+        stop: Stop<M::Error>,
+    ) -> Result<AdaptiveFilter, SetError<M::Error>> {
+        match stop {
+            Stop::NeedsExtension(why) => Ok(filter.with_table(filter.extended_table(why)?)),
+            Stop::NeedsGrow => grown(filter, &self.map),
+            Stop::Error(error) => Err(error),
         }
     }
 }
 
 /// Why an operation stopped.
 enum Stop<E> {
+    NeedsExtension(Full),
     NeedsGrow,
     Error(SetError<E>),
 }
 
 impl<E> Stop<E> {
-    fn into_error(self) -> SetError<E> {
-        match self {
-            Self::Error(error) => error,
-            Self::NeedsGrow => unreachable!("growth was tried"),
+    fn unless_enough(room: Room) -> Result<(), Self> {
+        match room {
+            Room::Enough => Ok(()),
+            Room::NeedsExtension(why) => Err(Self::NeedsExtension(why)),
+            Room::NeedsGrow => Err(Self::NeedsGrow),
         }
     }
 }
@@ -531,34 +573,45 @@ fn grown<M: ReverseMap>(filter: &AdaptiveFilter, map: &M) -> Result<AdaptiveFilt
     Ok(filter.with_grown(grown))
 }
 
-/// A filter with fresh fingerprints for all keys of a map.
-fn rebuilt<B: AsRef<[u8]>, M: ReverseMap>(
+/// What is done with every row; `Break` ends it.
+type Visit<'a> = &'a mut dyn FnMut(Row<'_>) -> ControlFlow<()>;
+
+/// A filter with fresh fingerprints for all rows that `visit_all` gives, in order, every time it is called.
+fn rebuilt<B: AsRef<[u8]>, E>(
     old: &AdaptiveFilter<B>,
-    map: &M,
     apart: &[Prefix],
-) -> Result<AdaptiveFilter, SetError<M::Error>> {
-    let done = match rebuilt_for(old.len, old, map, apart) {
-        // The map has far more keys than the filter knew.
-        Err(RebuildError::Capacity { .. }) => {
-            rebuilt_for(count(map).map_err(SetError::Map)?, old, map, apart)
+    visit_all: impl Fn(Visit<'_>) -> Result<(), E>,
+) -> Result<AdaptiveFilter, SetError<E>> {
+    let (mut keys, mut quotient_bits) = (old.len, 1);
+    loop {
+        let empty = old.empty_for(keys, quotient_bits).map_err(|error| set_error(error, old))?;
+        quotient_bits = empty.quotient_bits() + 1;
+        match filled(empty, old, apart, &visit_all) {
+            // There is far more to store than the filter knew, and what was written first has run out of bits.
+            Err(RebuildError::Capacity { .. }) => {
+                keys = 0;
+                let count = &mut |_: Row<'_>| {
+                    keys += 1;
+                    ControlFlow::Continue(())
+                };
+                visit_all(count).map_err(SetError::Map)?;
+            }
+            done => return done.map_err(|error| set_error(error, old)),
         }
-        done => done,
-    };
-    done.map_err(|error| set_error(error, old))
+    }
 }
 
-/// The same, given about how many keys there are.
-fn rebuilt_for<B: AsRef<[u8]>, M: ReverseMap>(
-    keys: u64,
+/// An empty filter, filled with all rows.
+fn filled<B: AsRef<[u8]>, E>(
+    empty: AdaptiveFilter,
     old: &AdaptiveFilter<B>,
-    map: &M,
     apart: &[Prefix],
-) -> Result<AdaptiveFilter, RebuildError<M::Error>> {
-    let empty = old.empty_for(keys)?;
+    visit_all: impl Fn(Visit<'_>) -> Result<(), E>,
+) -> Result<AdaptiveFilter, RebuildError<E>> {
     let hasher = empty.hasher.clone();
     let mut filling = Filling::new(empty, Some(old), apart)?;
     let mut failed = None;
-    map.visit(0..=u64::MAX, &mut |row| {
+    visit_all(&mut |row| {
         let words = KeyWords::with_first(&hasher, row.key.to_vec(), row.hash);
         match filling.add(words, tag_of(row.value)) {
             Ok(()) => ControlFlow::Continue(()),
@@ -575,14 +628,41 @@ fn rebuilt_for<B: AsRef<[u8]>, M: ReverseMap>(
     }
 }
 
-/// How many rows a map has.
-fn count<M: ReverseMap>(map: &M) -> Result<u64, M::Error> {
-    let mut rows = 0;
-    map.visit(0..=u64::MAX, &mut |_| {
-        rows += 1;
-        ControlFlow::Continue(())
-    })?;
-    Ok(rows)
+/// About as many rows of two maps are in memory at a time.
+const ROWS_AT_ONCE: u64 = 4096;
+
+/// Visits the rows of two maps in the order of their hashes, in about so many parts. Where both have a key, the first
+/// counts.
+fn visit_union<M: ReverseMap, N: ReverseMap<Error = M::Error>>(
+    mine: &M,
+    theirs: &N,
+    parts: u64,
+    visit: Visit<'_>,
+) -> Result<(), M::Error> {
+    let last_of_part = u64::MAX >> (64 - parts.max(1).leading_zeros()).min(63);
+    let mut first = 0;
+    loop {
+        let range = first..=first | last_of_part;
+        let mut rows: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
+        let collect = &mut |row: Row<'_>| {
+            rows.push((row.hash, row.key.to_vec(), row.value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        mine.visit(range.clone(), collect)?;
+        theirs.visit(range, collect)?;
+        // Equal keys stay in order: mine, then theirs.
+        rows.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        rows.dedup_by(|later, earlier| later.1 == earlier.1);
+        for (hash, key, value) in &rows {
+            if visit(Row { hash: *hash, key, value }).is_break() {
+                return Ok(());
+            }
+        }
+        match (first | last_of_part).checked_add(1) {
+            Some(next) => first = next,
+            None => return Ok(()),
+        }
+    }
 }
 
 /// The keys of a map under a prefix.

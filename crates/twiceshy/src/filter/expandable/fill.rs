@@ -22,7 +22,7 @@ pub(super) enum FillError {
 }
 
 impl From<Full> for FillError {
-    fn from(Full: Full) -> Self {
+    fn from(_: Full) -> Self {
         Self::Full
     }
 }

@@ -21,7 +21,7 @@ use super::level::{Level, Old, Place, Strings};
 use super::place::{NoPlace, is_hopeless};
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
-use crate::table::{Full, Shape, Table};
+use crate::table::{Limits, Shape, Table};
 
 /// What was done to make room, to be taken back if that did not help.
 pub(super) enum Undo {
@@ -57,9 +57,14 @@ impl ExpandableFilter {
                 self.replace_level(number, quotient_bits, undo)?;
                 continue;
             }
-            match level.change(Place::Table, fingerprint, Change::Add(copies), level.limit) {
+            match level.change(
+                Place::Table,
+                fingerprint,
+                Change::Add(copies),
+                Limits { slots: level.limit, reach: u64::MAX },
+            ) {
                 Ok(before) => return Ok(before),
-                Err(Full) => self.grow_level(number, undo)?,
+                Err(_) => self.grow_level(number, undo)?,
             }
         }
     }

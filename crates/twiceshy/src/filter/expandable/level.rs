@@ -6,7 +6,7 @@ use crate::codec::aged::Longest;
 use crate::codec::counted::{self, Change, Entries};
 use crate::filter::union::Union;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Shape, Table};
+use crate::table::{Full, Limits, Shape, Table};
 
 /// A table, and what has not moved to it yet.
 pub(super) struct Level<B = Memory> {
@@ -44,27 +44,26 @@ impl Level {
         }
     }
 
-    /// Changes the number of copies of a fingerprint, unless more than `limit` slots were in use then. Tells
-    /// how many there were before.
+    /// Changes the number of copies of a fingerprint, within limits. Tells how many there were before.
     pub(super) fn change(
         &mut self,
         place: Place,
         fingerprint: Fingerprint,
         change: Change,
-        limit: u64,
+        limits: Limits,
     ) -> Result<u64, Full> {
-        dispatch(ChangeCount { table: self.at(place), fingerprint, change, limit })
+        dispatch(ChangeCount { table: self.at(place), fingerprint, change, limits })
     }
 
     /// Removes a copy of a fingerprint that is there.
     pub(super) fn take(&mut self, place: Place, fingerprint: Fingerprint) {
-        let before = self.change(place, fingerprint, Change::Remove(1), u64::MAX);
+        let before = self.change(place, fingerprint, Change::Remove(1), Limits::NONE);
         debug_assert!(before.is_ok_and(|before| before > 0), "removed what was there");
     }
 
     /// Puts a copy of a fingerprint back that was there before.
     pub(super) fn put_back(&mut self, place: Place, fingerprint: Fingerprint) {
-        let put = self.change(place, fingerprint, Change::Add(1), u64::MAX);
+        let put = self.change(place, fingerprint, Change::Add(1), Limits::NONE);
         debug_assert!(put.is_ok(), "it fitted before");
     }
 }
@@ -161,7 +160,7 @@ struct ChangeCount<'a> {
     table: &'a mut Table,
     fingerprint: Fingerprint,
     change: Change,
-    limit: u64,
+    limits: Limits,
 }
 
 impl Kernel for ChangeCount<'_> {
@@ -169,8 +168,8 @@ impl Kernel for ChangeCount<'_> {
     type Output = Result<u64, Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, fingerprint, change, limit } = self;
+        let Self { table, fingerprint, change, limits } = self;
         let (quotient, slot) = fingerprint.in_table(table.shape());
-        counted::change(cpu, table, quotient, slot, change, limit)
+        counted::change(cpu, table, quotient, slot, change, limits)
     }
 }

@@ -65,7 +65,7 @@ use crate::error::{BuildError, ExpandError};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Table};
+use crate::table::{Limits, Table};
 use fingerprint::{Fingerprint, Hash};
 use grow::Undo;
 use level::{Level, Place};
@@ -205,9 +205,14 @@ impl ExpandableFilter {
                 return Ok((fingerprint, self.add(fingerprint, 1, undo)?));
             }
             let level = &mut self.levels[0];
-            match level.change(Place::Table, fingerprint, Change::Add(1), level.limit) {
+            match level.change(
+                Place::Table,
+                fingerprint,
+                Change::Add(1),
+                Limits { slots: level.limit, reach: u64::MAX },
+            ) {
                 Ok(before) => return Ok((fingerprint, before)),
-                Err(Full) => self.grow_level(0, undo)?,
+                Err(_) => self.grow_level(0, undo)?,
             }
         }
     }

@@ -8,7 +8,6 @@ use super::fingerprint::Entry;
 use super::lengths::{Lengths, Mode};
 use super::level::Level;
 use crate::error::ExpandError;
-use crate::filter::is_clustered;
 use crate::filter::union::Union;
 use crate::mem::OutOfMemory;
 use crate::table::Shape;
@@ -57,7 +56,7 @@ impl NoPlace {
 /// Whether doubling a table again will not help. Right after a doubling, and while a table moves, fewer than half
 /// of the slots are in use.
 pub(super) fn is_hopeless(shape: &Shape, used: u64) -> bool {
-    is_clustered(shape, 2 * used)
+    shape.quotients() >= 1024 && 2 * used < shape.quotients() / 2
 }
 
 impl Settings {

@@ -19,7 +19,7 @@ use super::fingerprint::{Entry, Fingerprint};
 use super::level::Place;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
-use crate::table::Table;
+use crate::table::{Limits, Table};
 
 /// A step ends after this many slots.
 const SLOTS_PER_STEP: u64 = 16;
@@ -93,7 +93,8 @@ impl ExpandableFilter {
         let (long, void): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|entry| entry.fingerprint.len() >= quotient_bits);
         for (done, entry) in long.iter().enumerate() {
-            if level.change(Place::Table, entry.fingerprint, Change::Add(entry.count), u64::MAX).is_err() {
+            if level.change(Place::Table, entry.fingerprint, Change::Add(entry.count), Limits::NONE).is_err()
+            {
                 self.unmove(number, &long[..done]);
                 return None;
             }
@@ -115,7 +116,7 @@ impl ExpandableFilter {
     fn unmove(&mut self, number: usize, entries: &[Entry]) {
         for Entry { fingerprint, count } in entries {
             let removed =
-                self.levels[number].change(Place::Table, *fingerprint, Change::Remove(*count), u64::MAX);
+                self.levels[number].change(Place::Table, *fingerprint, Change::Remove(*count), Limits::NONE);
             debug_assert!(removed.is_ok());
         }
     }

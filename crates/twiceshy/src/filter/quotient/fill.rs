@@ -8,7 +8,7 @@ use super::iter::{FingerprintCount, Fingerprints};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::field_mask;
 use crate::codec::counted;
-use crate::filter::{is_clustered, slot_limit};
+use crate::filter::slot_limit;
 use crate::mem::OutOfMemory;
 use crate::table::{Full, Loader, Shape, Table};
 
@@ -19,7 +19,7 @@ pub(super) fn fill(
     max_quotient_bits: u32,
     entries: impl Iterator<Item = FingerprintCount>,
 ) -> Result<(Table, Filled), FillError> {
-    let filler = Filler { loader: Loader::new(shape, slot_limit(&shape))?, max_quotient_bits };
+    let filler = Filler { loader: loader(shape)?, max_quotient_bits };
     dispatch(FillFrom { filler, entries })
 }
 
@@ -95,7 +95,7 @@ impl Filler {
         filled.distinct += 1;
         match write(&mut self.loader, entry) {
             Ok(()) => Ok(()),
-            Err(Full) => self.grow_and_write(entry),
+            Err(_) => self.grow_and_write(entry),
         }
     }
 
@@ -118,12 +118,17 @@ impl Filler {
         let shape = self.loader.shape();
         let quotient_bits = shape.quotient_bits() + 1;
         let allowed = quotient_bits <= self.max_quotient_bits && shape.slot_bits() > 1;
-        if !allowed || is_clustered(shape, self.loader.used()) {
+        if !allowed {
             return Err(FillError::Full(*shape));
         }
         let larger = shape.resized(quotient_bits, shape.slot_bits() - 1);
-        Ok(Loader::new(larger, slot_limit(&larger))?)
+        Ok(loader(larger)?)
     }
+}
+
+/// An empty table, with a larger spill area if need be.
+fn loader(shape: Shape) -> Result<Loader, OutOfMemory> {
+    Ok(Loader::new(shape, slot_limit(&shape))?.extending(u64::MAX))
 }
 
 /// Appends an entry to a table, or nothing if it does not fit.

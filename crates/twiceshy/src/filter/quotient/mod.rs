@@ -44,11 +44,12 @@ use std::fmt;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::error::{BuildError, InsertError};
-use crate::filter::{is_clustered, slot_limit};
+use crate::filter::room::{Crowded, Effort, Remedy};
+use crate::filter::slot_limit;
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Table};
+use crate::table::{Full, Limits, Table};
 use fill::{FillError, refill};
 
 /// A quotient filter: answers whether a key *may* be in a multiset, and how many copies of it.
@@ -165,37 +166,69 @@ impl QuotientFilter {
         if copies == 0 {
             return Ok(false);
         }
-        let before = match dispatch(ChangeCount::new(&mut self.table, hash, Change::Add(copies))) {
-            Ok(before) => before,
-            Err(Full) => {
-                let (before, old) = self.insert_growing(hash, copies)?;
-                replaced(old);
-                before
-            }
-        };
+        let before =
+            match dispatch(ChangeCount::new(&mut self.table, hash, Change::Add(copies), Effort::Usual)) {
+                Ok(before) => before,
+                Err(why) => {
+                    let (before, old) = self.insert_crowded(hash, copies, why)?;
+                    old.map(replaced);
+                    before
+                }
+            };
         self.len = len;
         self.distinct += u64::from(before == 0);
         Ok(before == 0)
     }
 
-    /// Inserts into a larger table and, once that worked, takes it over. Tells how many copies there
-    /// were before, and gives the old table.
+    /// Inserts where there was no room: with more effort, or into a larger table that is taken over once that worked.
+    /// Tells how many copies there were before, and gives the old table if there is another one.
     #[cold]
-    fn insert_growing(&mut self, hash: u64, copies: u64) -> Result<(u64, Table<Memory>), InsertError> {
-        let full = || InsertError::Full { used: self.used_slots(), slots: self.slots() };
-        let mut shape = *self.table.shape();
-        while shape.quotient_bits() < self.max_quotient_bits && !is_clustered(&shape, self.table.used()) {
-            shape = self.shape_for(shape.quotient_bits() + 1).map_err(|_| full())?;
-            let mut larger = match refill(&self.table, shape) {
-                Ok((table, _)) => table,
-                Err(FillError::Memory(error)) => return Err(error.into()),
-                Err(_) => continue,
-            };
-            if let Ok(before) = dispatch(ChangeCount::new(&mut larger, hash, Change::Add(copies))) {
-                return Ok((before, std::mem::replace(&mut self.table, larger)));
+    fn insert_crowded(
+        &mut self,
+        hash: u64,
+        copies: u64,
+        mut why: Full,
+    ) -> Result<(u64, Option<Table<Memory>>), InsertError> {
+        let full = InsertError::Full { used: self.used_slots(), slots: self.slots() };
+        let (mut larger, mut effort) = (None::<Table>, Effort::Usual);
+        loop {
+            let table = larger.as_ref().unwrap_or(&self.table);
+            let shape = *table.shape();
+            let crowded = Crowded { why, effort, used: table.used(), limit: slot_limit(&shape) };
+            let may_grow = shape.quotient_bits() < self.max_quotient_bits;
+            match crowded.remedy(|| may_grow, || may_grow) {
+                Remedy::TryHarder => effort = Effort::Utmost,
+                Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
+                Remedy::Grow => match self.refilled(shape.quotient_bits() + 1)? {
+                    Some(table) => (larger, effort) = (Some(table), Effort::Usual),
+                    None => return Err(full),
+                },
+                Remedy::None => return Err(full),
+            }
+            let table = larger.as_mut().unwrap_or(&mut self.table);
+            match dispatch(ChangeCount::new(table, hash, Change::Add(copies), effort)) {
+                Ok(before) => {
+                    let old = larger.map(|larger| std::mem::replace(&mut self.table, larger));
+                    return Ok((before, old));
+                }
+                Err(still) => why = still,
             }
         }
-        Err(full())
+    }
+
+    /// The contents in the smallest table that holds them, with at least so many quotient bits. `None` if it may not be
+    /// so large.
+    fn refilled(&self, least: u32) -> Result<Option<Table>, OutOfMemory> {
+        for quotient_bits in least..=self.max_quotient_bits {
+            let Ok(shape) = self.shape_for(quotient_bits) else { break };
+            match refill(&self.table, shape) {
+                Ok((table, _)) => return Ok(Some(table)),
+                Err(FillError::Memory(error)) => return Err(error),
+                // Narrower slots may need more of them for counts.
+                Err(_) => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Removes a copy of `key`. `false` if its fingerprint is not there.
@@ -226,8 +259,8 @@ impl QuotientFilter {
 
     /// [`remove_many`](Self::remove_many) for callers who hash themselves.
     pub fn remove_hash_many(&mut self, hash: u64, copies: u64) -> u64 {
-        let before = dispatch(ChangeCount::new(&mut self.table, hash, Change::Remove(copies)))
-            .unwrap_or_else(|Full| unreachable!("fewer copies never take more slots"));
+        let before = dispatch(ChangeCount::new(&mut self.table, hash, Change::Remove(copies), Effort::Usual))
+            .unwrap_or_else(|_| unreachable!("fewer copies never take more slots"));
         self.len -= copies.min(before);
         self.distinct -= u64::from(before > 0 && copies >= before);
         copies.min(before)
@@ -486,12 +519,12 @@ struct ChangeCount<'a> {
     table: &'a mut Table,
     hash: u64,
     change: Change,
-    limit: u64,
+    limits: Limits,
 }
 
 impl<'a> ChangeCount<'a> {
-    fn new(table: &'a mut Table, hash: u64, change: Change) -> Self {
-        Self { limit: slot_limit(table.shape()), table, hash, change }
+    fn new(table: &'a mut Table, hash: u64, change: Change, effort: Effort) -> Self {
+        Self { limits: effort.limits(table.used(), slot_limit(table.shape())), table, hash, change }
     }
 }
 
@@ -500,8 +533,8 @@ impl Kernel for ChangeCount<'_> {
     type Output = Result<u64, Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, hash, change, limit } = self;
+        let Self { table, hash, change, limits } = self;
         let (quotient, remainder) = table.split(hash);
-        counted::change(cpu, table, quotient, remainder, change, limit)
+        counted::change(cpu, table, quotient, remainder, change, limits)
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Adapted, AdaptiveFilter, AdaptiveSet, Query, Record};
 use crate::hash::Hasher;
-use crate::reverse_map::MemoryMap;
+use crate::reverse_map::{MemoryMap, ReverseMap};
 
 type Set = AdaptiveSet<MemoryMap>;
 
@@ -31,12 +31,17 @@ struct Checked {
     /// The records since the last snapshot, and that snapshot.
     journal: Vec<u8>,
     snapshot: AdaptiveFilter,
+    /// The filter before the first key, and everything that was learned since, by others that were merged too.
+    empty: AdaptiveFilter,
+    lessons: Vec<Record>,
 }
 
 impl Checked {
     fn new(set: Set) -> Self {
         Self {
             snapshot: set.filter().clone(),
+            empty: set.filter().clone(),
+            lessons: Vec::new(),
             set,
             members: BTreeMap::new(),
             fixed: BTreeSet::new(),
@@ -53,11 +58,30 @@ impl Checked {
         self.check(true);
     }
 
-    fn remove(&mut self, key: u16) {
+    /// Removes a key, with a record of it or without.
+    fn remove(&mut self, key: u16, is_recorded: bool) {
         let was = self.set.remove(&key).unwrap();
+        self.forget(key, was);
+        if was && is_recorded {
+            Record::Removed(self.set.filter().hasher().hash(&key)).write_to(&mut self.journal);
+        }
+        self.check(false);
+    }
+
+    /// Removes a key from the map only, as a crash between the two may. The next count finds out.
+    fn remove_from_map(&mut self, key: u16) {
+        let (filter, mut map) = (self.set.filter().clone(), self.set.map().clone());
+        let was = map.remove(filter.hasher().hash(&key), &key.to_le_bytes()).unwrap();
+        self.set = Set::from_parts(filter, map);
+        self.forget(key, was);
+        self.check_promises();
+        assert_eq!(self.set.recount().unwrap(), self.members.len() as u64);
+        self.check(false);
+    }
+
+    fn forget(&mut self, key: u16, was: bool) {
         assert_eq!(was, self.members.remove(&key).is_some());
         self.fixed.retain(|&(_, member)| member != key);
-        self.check(false);
     }
 
     fn adapt(&mut self, query: u16) {
@@ -65,8 +89,7 @@ impl Checked {
         match self.set.adapt(&query).unwrap() {
             Adapted::Fixed { .. } => {
                 assert!(before && !self.members.contains_key(&query));
-                self.fixed.extend(self.members.keys().map(|&member| (query, member)));
-                self.set.filter().separate_record(&query).unwrap().write_to(&mut self.journal);
+                self.learned(query);
             }
             Adapted::WasMember => assert!(self.members.contains_key(&query)),
             Adapted::NotPositive => assert!(!before),
@@ -85,14 +108,22 @@ impl Checked {
         let before = self.set.contains(&query);
         assert_eq!(self.set.contains_exactly(&query).unwrap(), self.members.contains_key(&query));
         if before && !self.members.contains_key(&query) {
-            self.fixed.extend(self.members.keys().map(|&member| (query, member)));
-            self.set.filter().separate_record(&query).unwrap().write_to(&mut self.journal);
+            self.learned(query);
         }
+    }
+
+    /// A query was a mistake and is not any more.
+    fn learned(&mut self, query: u16) {
+        self.fixed.extend(self.members.keys().map(|&member| (query, member)));
+        let record = self.set.filter().separate_record(&query).unwrap();
+        record.write_to(&mut self.journal);
+        self.lessons.push(record);
     }
 
     fn merge(&mut self, mut other: Checked) {
         self.set.merge_from(&other.set).unwrap();
         self.fixed.append(&mut other.fixed);
+        self.lessons.append(&mut other.lessons);
         for (key, tag) in other.members {
             self.members.entry(key).or_insert(tag);
         }
@@ -120,15 +151,20 @@ impl Checked {
                 set.filter().validate().unwrap();
             }
             set.recount().unwrap();
-            // Fingerprints of keys that were removed since are still there; a rebuild clears them away.
             self.set = set;
-            self.check_promises();
-            self.set.rejuvenate().unwrap();
         } else {
             self.set = Set::recover(&self.snapshot, map, records).unwrap();
         }
         // Lost: that a removed key is not positive any more.
         self.check(true);
+    }
+
+    /// As after a crash that left the map and the records only.
+    fn recover_from_nothing(&mut self) {
+        let lessons = self.lessons.clone();
+        self.set = Set::recover(&self.empty, self.set.map().clone(), lessons).unwrap();
+        self.check(true);
+        self.take_snapshot();
     }
 
     fn save_and_load(&mut self) {
@@ -152,6 +188,16 @@ impl Checked {
         let positives: BTreeSet<u16> = (0..UNIVERSE).filter(|key| self.set.contains(key)).collect();
         assert!(may_rise || positives.is_subset(&self.positives), "new positives out of nothing");
         self.positives = positives;
+        self.check_bytes();
+    }
+
+    /// Whatever can be written can be read.
+    fn check_bytes(&self) {
+        let file = self.set.filter().to_bytes();
+        match AdaptiveFilter::from_bytes(&file) {
+            Ok(read) => assert!(read.to_bytes() == file, "a filter is not the same after reading it"),
+            Err(error) => panic!("what was written cannot be read: {error}"),
+        }
     }
 
     /// No false negatives, right tags, and no mistake twice.

@@ -16,14 +16,20 @@ fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64) {
     let mut checked = make(quotient_bits);
     let key = |random: &mut Random| random.below(UNIVERSE.into()) as u16;
     for _ in 0..steps {
-        match random.below(40) {
+        match random.below(44) {
             0..=13 => checked.insert(key(&mut random), random.below(tags)),
-            14..=19 => checked.remove(key(&mut random)),
+            14..=18 => checked.remove(key(&mut random), random.below(2) == 0),
+            19 => checked.remove_from_map(key(&mut random)),
             20..=27 => checked.adapt(key(&mut random)),
             28..=31 => checked.ask(key(&mut random)),
             32 => {
-                checked.set.grow().unwrap();
-                checked.check(false);
+                // Not for ever: every doubling takes memory, and fingerprints that adapted get no shorter.
+                for _ in 0..random.below(3) {
+                    if checked.set.filter().quotient_bits() < 12 {
+                        checked.set.grow().unwrap();
+                        checked.check(false);
+                    }
+                }
             }
             33 => {
                 checked.set.shrink_to_fit().unwrap();
@@ -35,8 +41,9 @@ fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64) {
                 checked.check(false);
             }
             36 => checked.take_snapshot(),
-            37 => checked.recover(random.below(2) == 0),
-            38 => {
+            37 | 38 => checked.recover(random.below(2) == 0),
+            39 => checked.recover_from_nothing(),
+            40 => {
                 // A set of its own age and size, which has learned things of its own.
                 let mut other = make(1 + random.below(6) as u32);
                 for _ in 0..random.below(30) {
@@ -72,5 +79,23 @@ fn tags_never_mix() {
             println!("{name}, seed {seed}");
             drive(&hasher, 100_000 + 1000 * i + seed, 80, 3);
         }
+    }
+}
+
+/// How many steps a soak takes: `TWICESHY_STEPS`, or a few.
+fn soak_steps() -> u64 {
+    std::env::var("TWICESHY_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(2_000)
+}
+
+/// `TWICESHY_STEPS=1000000 cargo test --release -p twiceshy --lib soak` takes a while.
+#[test]
+fn a_soak_of_short_remainders_keeps_every_promise() {
+    const STEPS: u64 = 100;
+    let hashers = hashers();
+    for round in 0..soak_steps() / STEPS {
+        let (name, hasher) = &hashers[round as usize % hashers.len()];
+        let seed = 200_000 + round;
+        println!("{name}, seed {seed}");
+        drive(hasher, seed, STEPS as u32, 1 + seed / 7 % 3);
     }
 }

@@ -1,0 +1,181 @@
+//! Which tables a filter may have: the slots for fingerprints of given lengths, and the limits of growth.
+//!
+//! A table of another size moves bits between position and slots, and no fingerprint may get shorter by that: what it
+//! learned is in its length. Nor may it get longer, or filters that are rebuilt again and again would grow without
+//! having learned anything. So slots are as wide as the lengths ask for, and a stop bit ends each string where it ended
+//! before.
+
+use super::builder::quotient_bits_for;
+use super::{AdaptiveFilter, Growth};
+use crate::error::BuildError;
+use crate::filter::room::{Crowded, Effort, Remedy};
+use crate::table::{Full, Shape};
+
+impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+    /// The shape of this filter with another number of quotient bits, and whether it has stop bits. `None`
+    /// if there is none.
+    pub(super) fn shape_for(&self, quotient_bits: u32) -> Option<(Shape, bool)> {
+        if quotient_bits > Shape::MAX_QUOTIENT_BITS {
+            return None;
+        }
+        let shape = self.table.shape();
+        if self.entries == 0 {
+            return Some((shape.resized(quotient_bits, self.remainder_bits), false));
+        }
+        // The bits of a string that fit one slot: what single slots hold now must fit again.
+        let now = self.strings().bits_in(1);
+        let bits = now.saturating_sub(quotient_bits).max(self.remainder_bits);
+        (bits < 64).then(|| (shape.resized(quotient_bits, bits + 1), true))
+    }
+
+    /// A shape for the fingerprints of two filters, and whether it has stop bits.
+    pub(super) fn shape_for_union<C: AsRef<[u8]>>(
+        &self,
+        other: &AdaptiveFilter<C>,
+        quotient_bits: u32,
+    ) -> Option<(Shape, bool)> {
+        let same = self.quotient_bits() == other.quotient_bits() && self.slot_bits() == other.slot_bits();
+        if same && quotient_bits == self.quotient_bits() && !self.has_stop && !other.has_stop {
+            return Some((*self.table.shape(), false));
+        }
+        // What a single slot holds in either filter must fit a single slot.
+        let longest = self.strings().bits_in(1).max(other.strings().bits_in(1));
+        let least = self.remainder_bits.max(other.remainder_bits);
+        let bits = longest.saturating_sub(quotient_bits).max(least);
+        (bits < 64).then(|| (self.table.shape().resized(quotient_bits, bits + 1), true))
+    }
+
+    /// A shape with at least `least` quotient bits for some keys whose fingerprints are as long as those here, and
+    /// whether it has stop bits.
+    ///
+    /// If the size is limited, that is the shape of this filter: a larger one may not be allowed, and a smaller one
+    /// could not grow back.
+    pub(super) fn shape_for_rebuild(
+        &self,
+        keys: u64,
+        least: u32,
+    ) -> Result<Option<(Shape, bool)>, BuildError> {
+        if !matches!(self.growth, Growth::Grow { max_bytes: None }) {
+            return Ok(match least <= self.quotient_bits() {
+                true => Some((*self.table.shape(), self.has_stop)),
+                false => self.shape_for(least).filter(|(shape, _)| self.may_have(shape)),
+            });
+        }
+        let lengths = self.lengths().bits;
+        let mut quotient_bits = quotient_bits_for(keys)?.max(least);
+        while quotient_bits <= Shape::MAX_QUOTIENT_BITS {
+            let slots = Slots::for_lengths(&lengths, quotient_bits, self.remainder_bits);
+            let needed = (keys as f64 * slots.per_entry).ceil() as u64;
+            let enough = quotient_bits_for(needed)?;
+            if enough <= quotient_bits {
+                let shape = self.table.shape().resized(quotient_bits, slots.bits);
+                return Ok(Some((shape, slots.have_stop)));
+            }
+            // With more quotient bits a fingerprint takes fewer slots.
+            quotient_bits += 1;
+        }
+        Ok(None)
+    }
+
+    /// Whether the filter may have a table of this shape.
+    pub(super) fn may_have(&self, shape: &Shape) -> bool {
+        match self.growth {
+            Growth::Refuse => shape.quotient_bits() <= self.quotient_bits(),
+            Growth::Grow { max_bytes: None } => true,
+            Growth::Grow { max_bytes: Some(most) } => {
+                shape.body_bytes().is_some_and(|bytes| bytes as u64 <= most)
+            }
+        }
+    }
+
+    /// Whether the filter could double.
+    pub(super) fn can_grow(&self) -> bool {
+        self.shape_for(self.quotient_bits() + 1).is_some_and(|(shape, _)| self.may_have(&shape))
+    }
+
+    /// How many bytes a table may have with a larger spill area than its shape says.
+    pub(super) fn most_bytes(&self) -> u64 {
+        match self.growth {
+            Growth::Refuse => 0,
+            Growth::Grow { max_bytes } => max_bytes.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What helps if there is no room for an edit.
+    pub(super) fn remedy(&self, why: Full, effort: Effort) -> Remedy {
+        let crowded = Crowded { why, effort, used: self.used_slots(), limit: self.capacity() };
+        let extended = || self.table.shape().extended(crowded.slots()).body_bytes();
+        let can_extend = || extended().is_some_and(|bytes| bytes as u64 <= self.most_bytes());
+        crowded.remedy(can_extend, || self.can_grow())
+    }
+}
+
+/// How strings lie in the slots of a table that is planned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Slots {
+    bits: u32,
+    have_stop: bool,
+    /// How many an entry takes on average.
+    per_entry: f64,
+}
+
+impl Slots {
+    /// The slots that take the least space for fingerprints of which `lengths[n]` have `n` bits. All get fresh length at
+    /// least.
+    fn for_lengths(lengths: &[u64], quotient_bits: u32, remainder_bits: u32) -> Self {
+        // How many entries have so many bits to be stored.
+        let stored = || {
+            let all = (0..).zip(lengths).filter(|(_, count)| **count > 0);
+            all.map(|(len, &count)| ((len as u32).saturating_sub(quotient_bits).max(remainder_bits), count))
+        };
+        let entries: u64 = lengths.iter().sum();
+        let taking = |bits: u32, stop: u32| {
+            let slots: u64 =
+                stored().map(|(len, count)| u64::from((len + stop).div_ceil(bits)) * count).sum();
+            Self { bits, have_stop: stop == 1, per_entry: slots as f64 / entries.max(1) as f64 }
+        };
+        if stored().all(|(len, _)| len % remainder_bits == 0) {
+            let whole = taking(remainder_bits, 0);
+            return Self { per_entry: whole.per_entry.max(1.0), ..whole };
+        }
+        // Beside its bits a slot has those of its block.
+        let space = |slots: &Self| slots.per_entry * f64::from(8 * slots.bits + 25);
+        let widths = (remainder_bits + 1..=63).map(|bits| taking(bits, 1));
+        widths.min_by(|one, other| space(one).total_cmp(&space(other))).unwrap_or(taking(63, 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(of: &[(usize, u64)]) -> Vec<u64> {
+        let mut lengths = vec![0; 100];
+        of.iter().for_each(|&(len, count)| lengths[len] += count);
+        lengths
+    }
+
+    #[test]
+    fn fresh_lengths_fill_their_slots() {
+        for none in [lengths(&[]), lengths(&[(3, 5)]), lengths(&[(22, 5)])] {
+            let slots = Slots::for_lengths(&none, 10, 12);
+            assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.0 });
+        }
+    }
+
+    #[test]
+    fn what_was_learned_on_this_grid_stays_on_it() {
+        let slots = Slots::for_lengths(&lengths(&[(22, 75), (34, 25)]), 10, 12);
+        assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.25 });
+    }
+
+    #[test]
+    fn slots_are_as_wide_as_most_lengths_ask_for() {
+        // From 2^13 slots to 2^10: three bits more, and one for the stop bit.
+        let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 12);
+        assert_eq!((slots.bits, slots.have_stop), (16, true));
+        // Not as wide as a few long ones ask for.
+        let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 12);
+        assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (14, true, 1.3));
+    }
+}
