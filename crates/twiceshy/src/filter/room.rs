@@ -7,12 +7,12 @@
 //!
 //! - a table gets a larger spill area if there is no free slot up to its end;
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
-//!   would shift two thousand slots, up to six doublings if it would shift more than thirty thousand;
+//!   would shift two thousand slots, up to six doublings if it would shift sixty thousand;
 //! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
 //! written. With evenly distributed hashes in no order all this never happens: at three quarters of the load limit an edit
-//! reaches two thousand slots with a probability of about `e^-80`, at 90 % load eight thousand with `e^-40`.
+//! reaches two thousand slots with a probability of about `e^-100`, at 90 % load eight thousand with `e^-40`.
 
 use crate::table::{Full, Limits};
 
@@ -26,7 +26,7 @@ const LONG_IF_LOADED: u64 = 1 << 13;
 const FARTHEST: u64 = 1 << 20;
 
 /// For every so many slots that are shifted, a table may be as many times as large as it must be,
-const SLOTS_PER_SIZE: u64 = 512;
+const SLOTS_PER_SIZE: u64 = 1024;
 /// within these limits.
 const LARGER: (u64, u64) = (4, 64);
 

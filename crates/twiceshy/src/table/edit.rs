@@ -87,7 +87,7 @@ impl Table {
             return Err(Full::Slots);
         }
         let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more })?;
-        let reach = (free - at).max((run.end - run.start).saturating_mul(16));
+        let reach = (free - at).max((run.end - run.start).saturating_mul(4));
         if reach > limits.reach { Err(Full::Far { reach }) } else { Ok(free) }
     }
 

@@ -130,7 +130,7 @@ pub(crate) enum Full {
 pub(crate) struct Limits {
     /// How many slots may be in use.
     pub(crate) slots: u64,
-    /// How many slots may be shifted, and sixteen times as many as a run may have.
+    /// How many slots may be shifted, and four times as many as a run may have: to search it takes about as long.
     pub(crate) reach: u64,
 }
 

@@ -307,6 +307,119 @@ fn quick_or_planned<const EXTENDED: bool>() {
     assert!(quick > 20_000 && declined > 2_000, "{quick} quick, {declined} declined");
 }
 
+/// Inserts a continuation.
+struct Continue<'a> {
+    table: &'a mut Table,
+    quotient: u64,
+    at: u64,
+    value: u64,
+}
+
+impl Kernel for Continue<'_> {
+    type Output = Result<(), Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, quotient, at, value } = self;
+        let run = table.run(cpu, quotient);
+        table.insert_continuation(cpu, quotient, run, run.start + at, value, Limits::NONE)
+    }
+}
+
+/// Entries come in the order of their quotients, forwards or backwards, and more of them than there are home slots: what
+/// the table remembers of a crowd must be true after other edits in between, and when the spill area gets larger.
+#[test]
+fn crowds_in_order_agree_with_the_model() {
+    let (mut remembered, mut extended) = (0, 0);
+    for seed in 0..120u64 {
+        let mut random = Random(seed);
+        let (offset_max, spill) = [(1, 5), (3, 30), (20, 64), (255, 64)][seed as usize % 4];
+        let shape = Shape::new(7 + seed as u32 % 3, 5).with_limits(offset_max, spill).unwrap();
+        let is_extended = seed % 3 > 0;
+        let shape = if is_extended { shape.with_extensions() } else { shape };
+        let mut model = Model::new(shape);
+        let mut table = Table::new(shape).unwrap();
+        let (others, crowd) = (random.below(12), 2 + random.below(6));
+        let quotients = shape.quotients();
+        for step in 0..3 * quotients / 2 {
+            let context = format!("{shape:?} seed {seed} step {step}");
+            let in_order = (step / crowd).min(quotients - 1);
+            let in_order = if seed % 5 == 0 { quotients - 1 - in_order } else { in_order };
+            let elsewhere = random.below(100) < others;
+            let quotient = if elsewhere { random.below(quotients) } else { in_order };
+            let run = &mut model.runs[quotient as usize];
+            let len = |entries: &[Entry]| entries.iter().map(|entry| entry.len() as u64).sum::<u64>();
+            let place = if elsewhere { random.below(run.len() as u64 + 1) as usize } else { run.len() };
+            let what = random.below(20);
+            let outcome = if what == 0 && elsewhere && place < run.len() {
+                let (at, remove) = (len(&run[..place]), run.remove(place).len() as u64);
+                dispatch(Replace { table: &mut table, quotient, at, remove, slots: &[] })
+            } else if what < 6 && is_extended && place > 0 {
+                run[place - 1].insert(1, Slot { kind: Kind::Continuation, value: 7 });
+                let at = len(&run[..place - 1]) + 1;
+                dispatch(Continue { table: &mut table, quotient, at, value: 7 })
+            } else {
+                run.insert(place, vec![Slot::head(step & 31)]);
+                let at = len(&run[..place]);
+                dispatch(Replace {
+                    table: &mut table,
+                    quotient,
+                    at,
+                    remove: 0,
+                    slots: &[Slot::head(step & 31)],
+                })
+            };
+            remembered += u64::from(table.crowd.block > 0);
+            if let Err(why) = outcome {
+                assert_eq!(why, Full::End { slots: 1 }, "{context}");
+                // The same edit in a table with more room.
+                table = table.extended(1).unwrap();
+                model.shape = *table.shape();
+                table = model.load().unwrap();
+                extended += 1;
+            }
+            if step % 7 == 0 || elsewhere {
+                compare(&table, &model, &context);
+            }
+        }
+        compare(&table, &model, &format!("{shape:?} seed {seed}"));
+    }
+    assert!(remembered > 10_000 && extended > 50, "{remembered} {extended}");
+}
+
+#[test]
+fn a_loader_makes_room_at_the_end_if_it_may() {
+    let shape = Shape::new(7, 5).with_limits(3, 10).unwrap();
+    let entries: Vec<(u64, u64)> = (0..120).map(|i| (100 + i / 5, i % 32)).collect();
+    let load = |mut loader: Loader| {
+        entries.iter().try_for_each(|&(quotient, value)| loader.push_head(quotient, value))?;
+        Ok::<Table, Full>(loader.finish())
+    };
+    let new = || Loader::new(shape, 122).unwrap();
+    assert!(matches!(load(new()), Err(Full::End { .. })));
+    assert!(matches!(load(new().extending(50)), Err(Full::End { .. })), "more bytes than allowed");
+    let table = load(new().extending(u64::MAX)).unwrap();
+    table.validate().unwrap();
+    assert_eq!(table.used(), 120);
+    let found: Vec<(u64, u64)> = table
+        .runs()
+        .flat_map(|(quotient, run)| (run.start..run.end).map(move |slot| (quotient, slot)))
+        .map(|(quotient, slot)| (quotient, table.slot(slot)))
+        .collect();
+    assert_eq!(found, entries);
+    // Another size has the usual spill area again.
+    assert_eq!(table.shape().resized(8, 5).spill_slots(), 10);
+}
+
+#[test]
+#[should_panic(expected = "out of order")]
+fn a_loader_refuses_quotients_out_of_order() {
+    let mut loader = Loader::new(Shape::new(7, 5), 100).unwrap();
+    for quotient in [3, 9, 8] {
+        loader.push_head(quotient, 1).unwrap();
+    }
+    loader.finish();
+}
+
 #[test]
 fn quick_edits_reach_across_many_blocks() {
     // One cluster over five blocks, every run a few slots behind its home: what is removed or inserted at

@@ -37,16 +37,32 @@ fn rebuilding_keeps_the_size_of_a_set_that_must_not_grow() {
     set.rejuvenate().unwrap();
     assert_eq!(set.filter().to_bytes(), before, "all were fresh");
     set.validate().unwrap().unwrap();
-    // Shrunk on demand: what was wide stays wide.
+    // It could not come back to its size, so it is not shrunk, unless it may grow.
     let keys: Vec<u64> =
         set.map().iter().map(|row| u64::from_le_bytes(row.key.try_into().unwrap())).collect();
     keys[100..].iter().for_each(|key| assert!(set.remove(key).unwrap()));
+    let before = set.filter().to_bytes();
     set.shrink_to_fit().unwrap();
-    let slots = set.filter().slots();
+    assert_eq!(set.filter().to_bytes(), before);
+    let (mut filter, map) = set.into_parts();
+    filter.set_growth(Growth::Grow { max_bytes: None });
+    filter.shrink_to_fit().unwrap();
+    filter.set_growth(Growth::Refuse);
+    let slots = filter.slots();
     assert!(slots <= 128);
+    let mut set = AdaptiveSet::from_parts(filter, map);
     set.rejuvenate().unwrap();
     assert_eq!(set.filter().slots(), slots);
     set.validate().unwrap().unwrap();
+}
+
+#[test]
+fn a_set_that_must_not_grow_has_its_room_after_shrinking_too() {
+    let mut set = fixed(12, 9).build_set(MemoryMap::new()).unwrap();
+    let mut numbers = Numbers(23);
+    fill(&mut set, &mut numbers, 1);
+    set.shrink_to_fit().unwrap();
+    assert!(fill_up(&mut set, &mut numbers) > 3_800);
 }
 
 #[test]

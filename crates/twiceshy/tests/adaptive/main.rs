@@ -8,6 +8,7 @@
 
 mod adversary;
 mod churn;
+mod cycles;
 mod game;
 mod keys;
 mod limits;
@@ -15,7 +16,9 @@ mod map_accesses;
 mod merge_and_load;
 #[path = "../numbers/mod.rs"]
 mod numbers;
+mod orders;
 mod rates;
+mod recovery;
 mod skew;
 mod zipf;
 

@@ -8,7 +8,7 @@ use super::adapt::keys_under;
 use super::cut::Member;
 use super::fill::{FillError, Filled, Filler};
 use super::iter::Fingerprint;
-use super::{AdaptiveFilter, slot_limit};
+use super::{AdaptiveFilter, Growth, slot_limit};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::low_mask;
 use crate::error::{OutOfMemory, RebuildError};
@@ -100,11 +100,14 @@ impl AdaptiveFilter {
     /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the slots.
     /// Nothing is forgotten, and the filter can grow again.
     ///
-    /// A filter that was never resized needs a bit more for every slot when it is. If it could not come back to its size
-    /// for that reason, because of [`max_bytes`](Growth::Grow), it stays as it is.
+    /// A filter that could not come back to its size stays as it is: one that [refuses](Growth::Refuse) to grow, and one
+    /// with [`max_bytes`](Growth::Grow) that would be too large with the bit more for every slot that a filter needs once it
+    /// was resized. Call [`set_growth`](Self::set_growth) first if that is what you want.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
         let back = self.shape_for(self.quotient_bits());
-        if self.may_have(self.table.shape()) && !back.is_some_and(|(shape, _)| self.may_have(&shape)) {
+        let may_come_back = self.growth != Growth::Refuse
+            && (!self.may_have(self.table.shape()) || back.is_some_and(|(shape, _)| self.may_have(&shape)));
+        if !may_come_back {
             return Ok(());
         }
         let fits =

@@ -1,0 +1,132 @@
+//! Sets that grow, shrink, are rebuilt and recovered again and again get no larger by that.
+
+use super::*;
+
+const LASTING: u64 = 3_000;
+const PASSING: u64 = 7_000;
+
+/// The bits per slot of a fresh filter, and what lengths from a larger size may add to them.
+fn most_bits_per_slot(set: &AdaptiveSet<MemoryMap>, peak_slots: u64) -> f64 {
+    let filter = set.filter();
+    let larger = (peak_slots as f64 / filter.slots() as f64).log2().max(0.0);
+    f64::from(filter.remainder_bits()) + 3.125 + larger + 1.0
+}
+
+fn bits_per_slot(set: &AdaptiveSet<MemoryMap>) -> f64 {
+    // A block of spill slots more or less is no matter.
+    (set.filter().size_in_bytes() as f64 - 2_000.0) * 8.0 / set.filter().slots() as f64
+}
+
+/// The slots of a filter that was never larger.
+fn fresh_slots(keys: u64) -> u64 {
+    builder().capacity(keys).build().unwrap().slots()
+}
+
+/// Many keys come and go while some stay; in between the set is made small in one way or another. Returns the set, and
+/// the slots it had at its peak.
+fn cycle(set: &mut AdaptiveSet<MemoryMap>, numbers: &mut Numbers, number: u64, queries: &[u64]) -> u64 {
+    let passing = fill(set, numbers, PASSING);
+    for query in queries {
+        set.contains_exactly(query).unwrap();
+    }
+    let peak = set.filter().slots();
+    for key in &passing {
+        assert!(set.remove(key).unwrap());
+    }
+    match number % 4 {
+        0 => set.shrink_to_fit().unwrap(),
+        1 => set.rejuvenate().unwrap(),
+        2 => *set = AdaptiveSet::recover(set.filter(), set.map().clone(), []).unwrap(),
+        _ => {
+            // As a store does: the filter as it was saved, in a process of another time.
+            let saved = twiceshy::AdaptiveFilter::from_bytes(&set.filter().to_bytes()).unwrap();
+            *set = AdaptiveSet::recover(&saved, set.map().clone(), []).unwrap();
+            set.shrink_to_fit().unwrap();
+        }
+    }
+    peak
+}
+
+#[test]
+fn lengths_that_were_not_learned_do_not_add_up() {
+    for remainder_bits in [2, 5, 12] {
+        let mut numbers = Numbers(31 + u64::from(remainder_bits));
+        let mut set = builder().remainder_bits(remainder_bits).build_set(MemoryMap::new()).unwrap();
+        let keys = fill(&mut set, &mut numbers, LASTING);
+        let mut peak = 0;
+        for number in 0..16 {
+            peak = peak.max(cycle(&mut set, &mut numbers, number, &[]));
+            let (bits, most) = (bits_per_slot(&set), most_bits_per_slot(&set, peak));
+            println!("{remainder_bits} bits, cycle {number}: {bits:.2} bits per slot of {most:.2}");
+            assert!(bits <= most, "cycle {number}: {bits:.2} bits per slot, at most {most:.2}");
+            // Keys that share a fingerprint with few bits may part in a larger filter, and stay apart.
+            let most_slots = if remainder_bits > 2 { fresh_slots(LASTING) } else { 2 * fresh_slots(LASTING) };
+            assert!(set.filter().slots() <= most_slots, "cycle {number}: {} slots", set.filter().slots());
+        }
+        assert!(keys.iter().all(|key| set.contains(key)));
+        set.validate().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn what_was_learned_is_learned_once() {
+    let mut numbers = Numbers(41);
+    let mut set = builder().error_rate(0.02).build_set(MemoryMap::new()).unwrap();
+    let keys = fill(&mut set, &mut numbers, LASTING);
+    let queries: Vec<u64> = (0..20_000).map(|_| stranger(&mut numbers)).collect();
+    let mut sizes = Vec::new();
+    for number in 0..24 {
+        cycle(&mut set, &mut numbers, number, &queries);
+        sizes.push(set.filter().size_in_bytes());
+        assert!(!queries.iter().any(|query| set.contains(query)), "a mistake is repeated");
+    }
+    println!("bytes after every cycle: {sizes:?}");
+    // Every cycle ends with the same contents, made small in one of four ways.
+    let largest = |cycles: &[usize]| cycles.iter().copied().max().unwrap_or(0);
+    assert!(largest(&sizes[20..]) <= largest(&sizes[4..8]) * 21 / 20, "{sizes:?}");
+    assert!(keys.iter().all(|key| set.contains(key)));
+    set.validate().unwrap().unwrap();
+}
+
+/// No pair of query and key repeats: what an aged fingerprint learned is not taken for the fresh length of a larger table.
+#[test]
+fn what_an_aged_fingerprint_learned_survives_a_small_rebuild() {
+    for remainder_bits in 1..=6 {
+        let mut numbers = Numbers(51 + u64::from(remainder_bits));
+        let mut set = builder().remainder_bits(remainder_bits).build_set(MemoryMap::new()).unwrap();
+        fill(&mut set, &mut numbers, 50);
+        // All fingerprints are aged now, with the last of their bits in the quotient.
+        for _ in 0..remainder_bits {
+            set.grow().unwrap();
+        }
+        let queries: Vec<u64> = (0..20_000).map(|_| stranger(&mut numbers)).collect();
+        let fixed: Vec<u64> = queries.into_iter().filter(|query| set.contains(query)).collect();
+        fixed.iter().for_each(|query| assert!(!set.contains_exactly(query).unwrap()));
+        assert!(fixed.len() > 10);
+        for _ in 0..3 {
+            set.rejuvenate().unwrap();
+            assert!(!fixed.iter().any(|query| set.contains(query)), "{remainder_bits} bits");
+            set.shrink_to_fit().unwrap();
+            assert!(!fixed.iter().any(|query| set.contains(query)), "{remainder_bits} bits");
+        }
+    }
+}
+
+/// The other way round: it learned first, then the table grew until nothing showed it any more.
+#[test]
+fn what_was_learned_before_many_doublings_survives_a_small_rebuild() {
+    for remainder_bits in 1..=6 {
+        let mut numbers = Numbers(61 + u64::from(remainder_bits));
+        let mut set = builder().remainder_bits(remainder_bits).build_set(MemoryMap::new()).unwrap();
+        fill(&mut set, &mut numbers, 50);
+        let queries: Vec<u64> = (0..3_000).map(|_| stranger(&mut numbers)).collect();
+        queries.iter().for_each(|query| assert!(!set.contains_exactly(query).unwrap()));
+        for _ in 0..remainder_bits + 2 {
+            set.grow().unwrap();
+        }
+        assert!(!queries.iter().any(|query| set.contains(query)));
+        set.rejuvenate().unwrap();
+        assert!(set.filter().slots() <= 1024, "small again");
+        assert!(!queries.iter().any(|query| set.contains(query)), "{remainder_bits} bits");
+    }
+}
