@@ -137,6 +137,9 @@ impl ExpandableFilter {
     /// Takes back what was done to make room. What was added since then must have been removed before.
     #[cold]
     pub(super) fn take_back(&mut self, undo: Vec<Undo>) {
+        if undo.is_empty() {
+            return;
+        }
         for step in undo.into_iter().rev() {
             match step {
                 Undo::Replaced(number, level) => self.levels[number] = *level,

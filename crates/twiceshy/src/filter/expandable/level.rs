@@ -91,6 +91,12 @@ impl<B: AsRef<[u8]>> Level<B> {
             || self.old_of(hash).is_some_and(|table| longest(table, hash).is_some())
     }
 
+    /// Its tables; for the old one with the border below which its runs have moved.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&Table<B>, Option<u64>)> {
+        let old = self.old.as_ref().map(|old| (&old.table, Some(old.moved)));
+        [(&self.table, None)].into_iter().chain(old)
+    }
+
     /// Slots in use, those of runs that have moved included.
     pub(super) fn used(&self) -> u64 {
         self.table.used() + self.old.as_ref().map_or(0, |old| old.table.used())
@@ -128,6 +134,33 @@ fn longest<B: AsRef<[u8]>>(table: &Table<B>, hash: Hash) -> Option<Fingerprint> 
     let (quotient, known) = (window.quotient, window.known);
     let slot = dispatch(Longest { table, quotient, window: window.bits, known })?;
     Some(Fingerprint::from_table(table.shape(), quotient, slot))
+}
+
+/// The entries of a run, and how many slots it has.
+pub(super) fn read_run<B: AsRef<[u8]>>(table: &Table<B>, quotient: u64) -> (Vec<Entry>, u64) {
+    dispatch(ReadRun { table, quotient })
+}
+
+struct ReadRun<'a, B> {
+    table: &'a Table<B>,
+    quotient: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
+    type Output = (Vec<Entry>, u64);
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, quotient } = self;
+        let run = table.run(cpu, quotient);
+        let (mut entries, mut at) = (Vec::new(), run.start);
+        while at < run.end {
+            let entry = counted::decode(table, at, run.end);
+            let fingerprint = Fingerprint::from_table(table.shape(), quotient, entry.remainder);
+            entries.push(Entry { fingerprint, count: entry.count });
+            at = entry.end();
+        }
+        (entries, run.end - run.start)
+    }
 }
 
 /// The entries of a table in ascending order, from a quotient on.
