@@ -12,6 +12,8 @@ pub(crate) mod expandable;
 pub(crate) mod quotient;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(test)]
+mod tests;
 mod union;
 
 use crate::error::BuildError;

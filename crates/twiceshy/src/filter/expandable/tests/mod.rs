@@ -12,20 +12,8 @@ use std::collections::BTreeMap;
 
 use super::fingerprint::{Entry, Hash};
 use super::*;
-use crate::random::Random;
+use crate::random::{Random, SPREADS, Spread};
 use crate::table::Shape;
-
-/// How a random number becomes a raw hash.
-pub(super) type Spread = fn(u64) -> u64;
-
-pub(super) const SPREADS: [(&str, Spread); 6] = [
-    ("even", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-    ("constant quotient", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6),
-    ("last quotients", |n| !(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7)),
-    ("six bits", |n| n << 58),
-    ("three hashes", |n| (n % 3) << 62),
-    ("nested", |n| u64::MAX << (n % 64)),
-];
 
 /// What is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
