@@ -61,7 +61,9 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli.command) {
+    let result = run(cli.command);
+    interrupt::wait_if_ending();
+    match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotFound) => ExitCode::from(1),
         // Whoever closed the pipe has read enough.

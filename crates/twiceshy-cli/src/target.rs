@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
 
+use crate::interrupt;
+
 /// Where a command will put its file.
 pub(crate) struct Target(PathBuf);
 
@@ -51,7 +53,8 @@ impl Target {
 
     /// A file beside it, which is gone when it is dropped.
     fn unfinished(&self) -> anyhow::Result<NamedTempFile> {
-        let file = tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
+        let make = || tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
+        let file = interrupt::temporary(make);
         file.with_context(|| format!("cannot write {}", self.0.display()))
     }
 

@@ -416,3 +416,91 @@ fn ctrl_c_leaves_nothing_behind() {
         assert!(!out.exists(), "a folder that was made for the results is gone, too");
     }
 }
+
+/// Whoever presses Ctrl-C again and again wants the program to end now, but nothing to stay behind.
+#[cfg(unix)]
+#[test]
+fn several_signals_leave_nothing_behind_either() {
+    let folder = TempDir::new().unwrap();
+    let (dir, out) = (folder.path().join("dir"), folder.path().join("out"));
+    fs::create_dir(&dir).unwrap();
+    // While the stores are made, while they are loaded, while they are asked.
+    let moments = [("100000000", "10", 0), ("100000000", "10", 300), ("1000", "100000000", 1_500)];
+    for (keys, queries, wait) in moments {
+        for (signals, pause) in [("INT INT", "0.001"), ("INT INT INT", "0.01"), ("TERM TERM", "0.002")] {
+            let mut command = twiceshy();
+            command.args(["--keys", keys, "--queries", queries]);
+            command.arg("--out").arg(&out).arg("--dir").arg(&dir);
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let start = Instant::now();
+            while names(&dir).is_empty() && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(wait));
+            // The last ones may find nobody.
+            let line = format!("for name in {signals}; do kill -$name {}; sleep {pause}; done", child.id());
+            Command::new("sh").args(["-c", &line]).stderr(Stdio::null()).status().unwrap();
+            let output = child.wait_with_output().unwrap();
+            let (context, said) = (format!("{signals} after {wait} ms"), text(&output.stderr));
+            assert_eq!(output.status.code(), Some(130), "{context}: {said}");
+            assert!(output.stdout.is_empty() && !said.contains("panicked"), "{context}: {said}");
+            assert_eq!(names(&dir), [""; 0], "{context}: {said}");
+            assert!(!out.exists(), "{context}: a folder that was made for the results is gone, too");
+        }
+    }
+}
+
+/// Nothing can be done when a race is killed; the next one tidies up, and leaves alone what others are using.
+#[cfg(unix)]
+#[test]
+fn the_next_race_removes_what_a_killed_one_left() {
+    let folder = TempDir::new().unwrap();
+    let (dir, out) = (folder.path().join("dir"), folder.path().join("out"));
+    fs::create_dir(&dir).unwrap();
+    let start = || {
+        let mut command = twiceshy();
+        command.args(["--keys", "100000000"]).arg("--out").arg(&out).arg("--dir").arg(&dir);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    // The first store is made after the folder was locked.
+    let has_store = |name: &String| dir.join(name).join("0").exists();
+    let wait_for_store = |known: &[String]| {
+        let start = Instant::now();
+        loop {
+            let found = names(&dir).into_iter().find(|name| !known.contains(name) && has_store(name));
+            if found.is_some() || start.elapsed() > Duration::from_secs(20) {
+                return found.expect("a store was made");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let killed = Killed(start());
+    let leftover = wait_for_store(&[]);
+    let running = Killed(start());
+    let in_use = wait_for_store(std::slice::from_ref(&leftover));
+    drop(killed);
+    // What no race has locked is not a race's.
+    let foreign = ["twiceshy-race-of-mine", "twiceshy-race-file", "another"];
+    fs::create_dir(dir.join(foreign[0])).unwrap();
+    fs::write(dir.join(foreign[1]), "mine").unwrap();
+    fs::create_dir(dir.join(foreign[2])).unwrap();
+    fs::write(dir.join(foreign[2]).join("in-use"), "").unwrap();
+    assert!(names(&dir).contains(&leftover));
+    assert_done(&race(folder.path(), &["--keys", "200", "--queries", "200"]));
+    let mut expected: Vec<_> = foreign.iter().map(ToString::to_string).chain([in_use]).collect();
+    expected.sort();
+    assert_eq!(names(&dir), expected);
+    drop(running);
+}
+
+/// A race that is killed when it is dropped, also by a test that fails.
+#[cfg(unix)]
+struct Killed(std::process::Child);
+
+#[cfg(unix)]
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}

@@ -1,4 +1,19 @@
-//! Random numbers for the unit tests: SplitMix64, with a visible seed, so that failures are repeatable.
+//! Random numbers for the unit tests: SplitMix64, with a visible seed, so that failures are repeatable; and hashes that
+//! are made of them, most of them bad.
+
+/// How a random number becomes a hash.
+pub(crate) type Spread = fn(u64) -> u64;
+
+/// Ways to make hashes, with their names.
+pub(crate) const SPREADS: [(&str, Spread); 7] = [
+    ("even", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+    ("constant quotient", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6),
+    ("last quotients", |n| !(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7)),
+    ("six bits", |n| n << 58),
+    ("three hashes", |n| (n % 3) << 62),
+    ("nested", |n| u64::MAX << (n % 64)),
+    ("sparse", |n| (n & 7) << 61 | (n >> 3 & 3) << 55),
+];
 
 pub(crate) struct Random(pub(crate) u64);
 

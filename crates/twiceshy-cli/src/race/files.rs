@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::interrupt;
 use crate::target::Target;
 
 /// The folder for the results. If the race ends without any, a folder that was made for them is removed.
@@ -31,7 +32,7 @@ impl Out {
     pub(super) fn prepare(folder: &Path) -> anyhow::Result<Self> {
         let is_ours = !folder.exists();
         if is_ours {
-            fs::create_dir_all(folder).with_context(|| {
+            interrupt::folder(folder).with_context(|| {
                 format!("cannot make the folder {}: choose another one with --out", folder.display())
             })?;
         } else if !folder.is_dir() {

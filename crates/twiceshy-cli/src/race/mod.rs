@@ -10,10 +10,12 @@
 //! | `report.rs` | what it found out: the fields of `race.json` |
 //! | `plots.rs`, `page.rs`, `page.css`, `page.js` | `race.html` |
 //! | `files.rs` | where that goes |
+//! | `folder.rs` | where the stores lie |
 
 mod contender;
 mod dataset;
 mod files;
+mod folder;
 mod live;
 mod options;
 mod page;
@@ -38,6 +40,7 @@ use crate::target::Target;
 use crate::{Outcome, interrupt, output};
 use dataset::Dataset;
 use files::Out;
+use folder::Stores;
 use report::Report;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -51,10 +54,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let out = Out::prepare(&args.out)?;
     let picture = args.svg.as_deref().map(Target::replacing).transpose();
     let picture = picture.context("the picture has no place: choose another one with --svg")?;
-    let folder = temporary_folder(args)?;
-    let report = run::race(args, &dataset, folder.path())?;
-    let place = folder.path().to_owned();
-    folder.close().with_context(|| format!("cannot remove {}: please do", place.display()))?;
+    let stores = stores_folder(args)?;
+    let report = run::race(args, &dataset, stores.path())?;
+    let place = stores.path().to_owned();
+    stores.close().with_context(|| format!("cannot remove {}: please do", place.display()))?;
 
     // Whatever becomes of the files, the figures are shown; whoever closed the pipe still gets the files.
     let json = serde_json::to_string_pretty(&report)? + "\n";
@@ -95,11 +98,9 @@ fn check_rate(rate: f64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A folder that is removed when it is dropped: at the end, after an error, and after Ctrl-C.
-fn temporary_folder(args: &Args) -> anyhow::Result<tempfile::TempDir> {
+fn stores_folder(args: &Args) -> anyhow::Result<Stores> {
     let parent = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let made = tempfile::Builder::new().prefix("twiceshy-race-").tempdir_in(&parent);
-    made.with_context(|| {
+    Stores::new(&parent).with_context(|| {
         format!("cannot make a folder for the stores in {}: choose another one with --dir", parent.display())
     })
 }

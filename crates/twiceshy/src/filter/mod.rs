@@ -13,6 +13,8 @@ pub(crate) mod quotient;
 mod room;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(test)]
+mod tests;
 mod union;
 
 use crate::error::BuildError;

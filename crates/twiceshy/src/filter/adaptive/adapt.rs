@@ -140,13 +140,13 @@ impl AdaptiveFilter {
             members.into_iter().map(|words| Member { least: least(&words), words, tag }).collect();
         if members.is_empty() {
             self.replace::<W>(place, &[], &[])?;
-            self.len = self.len.saturating_sub(1).max(self.entries);
+            self.set_len(self.len.saturating_sub(1));
             return Ok(Adapted::Vanished);
         }
         let pieces = cut(&mut members, &strings, from)?;
         self.replace(place, &members, &pieces)?;
         // After a crash the map may have keys that nobody told of.
-        self.len = self.len.max(self.entries);
+        self.set_len(self.len);
         Ok(self.fixed(before))
     }
 
@@ -208,7 +208,7 @@ impl AdaptiveFilter {
         members.push(Member { words: own, tag, least });
         let pieces = cut(&mut members, &strings, from)?;
         self.replace(&place, &members, &pieces)?;
-        self.len = (self.len + u64::from(is_new)).max(self.entries);
+        self.set_len(self.len + u64::from(is_new));
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl AdaptiveFilter {
             // Taking slots away cannot fail.
             self.replace::<RawWords>(&place, &[], &[]).map_err(|_| Stale)?;
         }
-        self.len = self.len.saturating_sub(1).max(self.entries);
+        self.set_len(self.len.saturating_sub(1));
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl AdaptiveFilter {
         if let Some(place) = self.entry_of(prefix)
             && self.replace::<RawWords>(&place, &[], &[]).is_ok()
         {
-            self.len = self.len.saturating_sub(1).max(self.entries);
+            self.set_len(self.len.saturating_sub(1));
         }
     }
 

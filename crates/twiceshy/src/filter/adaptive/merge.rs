@@ -62,7 +62,7 @@ impl AdaptiveFilter {
         )?;
         let len = self.len + other.len;
         *self = self.with_grown(merged);
-        self.len = len.max(self.entries);
+        self.set_len(len);
         self.remainder_bits = self.remainder_bits.max(other.remainder_bits);
         Ok(())
     }

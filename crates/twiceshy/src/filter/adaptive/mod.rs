@@ -186,6 +186,12 @@ impl AdaptiveFilter {
         self.versions.bump_all();
     }
 
+    /// Counts the keys: every fingerprint has one, and without a fingerprint there is none. Who replays a journal or keeps
+    /// the keys elsewhere may tell otherwise, and what is written must be read again.
+    fn set_len(&mut self, len: u64) {
+        self.len = if self.entries == 0 { 0 } else { len.max(self.entries) };
+    }
+
     /// Changes whether, and how far, the filter may grow. It does not get smaller by this.
     pub fn set_growth(&mut self, growth: Growth) {
         self.growth = growth;

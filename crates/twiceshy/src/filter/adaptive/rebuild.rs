@@ -152,7 +152,7 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
         let filled = self.filler.finish();
         let mut filter = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
         filter.counters = self.settings.counters;
-        filter.len = self.keys;
+        filter.set_len(self.keys);
         Ok(filter)
     }
 

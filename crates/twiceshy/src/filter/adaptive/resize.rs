@@ -92,7 +92,7 @@ impl AdaptiveFilter {
         counters.rejuvenated += rejuvenated;
         let mut grown = self.with_table(filled.table);
         (grown.has_stop, grown.entries, grown.counters) = (filled.has_stop, filled.entries, counters);
-        grown.len = grown.len.max(grown.entries);
+        grown.set_len(grown.len);
         grown.versions.bump_all();
         grown
     }

@@ -189,7 +189,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             Stop::unless_enough(filter.room_to_replace(&place, &members, &pieces)?)?;
             map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
             filter.replace(&place, &members, &pieces)?;
-            filter.len += u64::from(new);
+            filter.set_len(filter.len + u64::from(new));
             Ok(new)
         })
     }
@@ -341,7 +341,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         for prefix in self.filter.fingerprints_without(|entry| met.contains(&entry.start)) {
             self.filter.remove_leftover(&prefix);
         }
-        self.filter.len = len;
+        self.filter.set_len(len);
         Ok(len)
     }
 
@@ -382,7 +382,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             merged = rebuilt(&merged, &[], |visit| visit_union(mine, theirs, parts, visit))?;
         }
         let new = self.copy_rows(other)?;
-        merged.len = (self.filter.len + new).max(merged.entries);
+        merged.set_len(self.filter.len + new);
         self.filter = merged;
         Ok(())
     }

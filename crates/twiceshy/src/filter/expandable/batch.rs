@@ -6,6 +6,7 @@ use super::grow::Undo;
 use super::level::{Level, Place};
 use super::{ContainsHere, ExpandableFilter};
 use crate::bits::cpu::{Cpu, Kernel};
+use crate::codec::counted::Change;
 use crate::error::ExpandError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
 use crate::key::Key;
@@ -210,6 +211,16 @@ impl ExpandableFilter {
                     self.len = len;
                     self.moves.forget();
                     return Err(error);
+                }
+            }
+        }
+        for (i, Done { added, removed, .. }) in log.into_iter().enumerate() {
+            if self.smaller.is_none() {
+                break;
+            }
+            for (bits, change) in [(removed, Change::Remove(1)), (added, Change::Add(1))] {
+                if bits > 0 {
+                    self.copy_change(hash_of(self, i).fingerprint(u32::from(bits)), change);
                 }
             }
         }

@@ -98,11 +98,12 @@ impl ExpandableFilterBuilder {
         self
     }
 
-    /// Spreads growth over the operations that follow, so that no single insert takes long.
+    /// Spreads growth over the operations that follow, so that no single insert takes long; and shrinking in the
+    /// same way, so that no single removal does.
     ///
-    /// While it goes on (for about a tenth of the inserts between two doublings), the old and the new table are
-    /// both in memory, and queries take up to twice as long. Such a filter gets smaller only by
-    /// [`shrink_to_fit`](ExpandableFilter::shrink_to_fit).
+    /// While the filter grows (for about a tenth of the inserts between two doublings), the old and the new table
+    /// are both in memory, and queries take up to twice as long. While it shrinks (for about one operation per 32
+    /// slots), both are in memory, too; queries take no longer.
     pub fn spread_growth(mut self, spread: bool) -> Self {
         self.spread_growth = spread;
         self

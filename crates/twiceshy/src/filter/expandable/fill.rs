@@ -33,7 +33,7 @@ pub(super) fn fill(
     limit: u64,
     entries: impl Iterator<Item = Entry>,
 ) -> Result<Filled, FillError> {
-    let loader = Loader::new(shape, limit).map_err(FillError::Memory)?;
+    let loader = Loader::new(shape, limit).map_err(FillError::Memory)?.extending(u64::MAX);
     dispatch(FillFrom { loader, entries })
 }
 

@@ -43,6 +43,12 @@ impl Fingerprint {
         127u32.saturating_sub(self.0.trailing_zeros())
     }
 
+    /// Its first bits as a number; if it has fewer, with the stop bit and zeros behind them. Ascending entries
+    /// have ascending numbers.
+    pub(super) fn first_bits(self, bits: u32) -> u64 {
+        (self.0 >> (128 - bits)) as u64
+    }
+
     /// The same, written out.
     pub(super) fn to_prefix(self) -> Prefix {
         Prefix::of(&self, self.len())

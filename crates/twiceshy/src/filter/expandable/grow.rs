@@ -18,10 +18,11 @@ use std::mem;
 use super::ExpandableFilter;
 use super::fingerprint::{Entry, Fingerprint};
 use super::level::{Level, Old, Place, Strings};
-use super::place::{NoPlace, is_hopeless};
+use super::place::NoPlace;
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
-use crate::table::{Limits, Shape, Table};
+use crate::filter::room::{Crowded, Effort, Remedy};
+use crate::table::{Full, Shape, Table};
 
 /// What was done to make room, to be taken back if that did not help.
 pub(super) enum Undo {
@@ -31,6 +32,8 @@ pub(super) enum Undo {
     Appended,
     /// The level of this number began to move to a larger table.
     Began(usize),
+    /// The table of the level of this number got a larger spill area.
+    Extended(usize, Table),
 }
 
 impl ExpandableFilter {
@@ -43,6 +46,7 @@ impl ExpandableFilter {
         copies: u64,
         undo: &mut Vec<Undo>,
     ) -> Result<u64, ExpandError> {
+        let mut effort = Effort::Usual;
         loop {
             let fits = |level: &Level| level.table.shape().quotient_bits() <= fingerprint.len();
             let Some(number) = self.levels.iter().position(fits) else {
@@ -57,26 +61,45 @@ impl ExpandableFilter {
                 self.replace_level(number, quotient_bits, undo)?;
                 continue;
             }
-            match level.change(
-                Place::Table,
-                fingerprint,
-                Change::Add(copies),
-                Limits { slots: level.limit, reach: u64::MAX },
-            ) {
+            match level.change(Place::Table, fingerprint, Change::Add(copies), level.limits(effort)) {
                 Ok(before) => return Ok(before),
-                Err(_) => self.grow_level(number, undo)?,
+                Err(why) => effort = self.make_room(number, why, effort, undo)?,
             }
         }
+    }
+
+    /// Does what helps a level that had no room. Tells how hard to try next.
+    pub(super) fn make_room(
+        &mut self,
+        number: usize,
+        why: Full,
+        effort: Effort,
+        undo: &mut Vec<Undo>,
+    ) -> Result<Effort, ExpandError> {
+        let level = &mut self.levels[number];
+        let may_grow = level.table.shape().quotient_bits() < Shape::MAX_QUOTIENT_BITS;
+        let crowded = Crowded { why, effort, used: level.table.used(), limit: level.limit };
+        match crowded.remedy(|| true, || may_grow) {
+            Remedy::TryHarder => return Ok(Effort::Utmost),
+            Remedy::Extend => {
+                let table = level.table.extended(crowded.slots())?;
+                undo.push(Undo::Extended(number, mem::replace(&mut level.table, table)));
+            }
+            Remedy::Grow => {
+                if number == 0 {
+                    self.crowded_at = (why != Full::Slots).then_some(crowded.used);
+                }
+                self.grow_level(number, undo)?;
+            }
+            Remedy::None => return Err(self.no_place(NoPlace::Crowded)),
+        }
+        Ok(Effort::Usual)
     }
 
     /// Makes a level larger: at once, or little by little.
     pub(super) fn grow_level(&mut self, number: usize, undo: &mut Vec<Undo>) -> Result<(), ExpandError> {
         let level = &self.levels[number];
-        let shape = level.table.shape();
-        if is_hopeless(shape, level.used()) || shape.quotient_bits() == Shape::MAX_QUOTIENT_BITS {
-            return Err(self.no_place(NoPlace::Crowded));
-        }
-        let quotient_bits = shape.quotient_bits() + 1;
+        let quotient_bits = level.table.shape().quotient_bits() + 1;
         let above = self.above(number);
         if !self.settings.spread_growth || level.old.is_some() {
             return self.replace_level(number, quotient_bits, undo);
@@ -142,10 +165,14 @@ impl ExpandableFilter {
     /// Takes back what was done to make room. What was added since then must have been removed before.
     #[cold]
     pub(super) fn take_back(&mut self, undo: Vec<Undo>) {
+        if undo.is_empty() {
+            return;
+        }
         for step in undo.into_iter().rev() {
             match step {
                 Undo::Replaced(number, level) => self.levels[number] = *level,
                 Undo::Appended => drop(self.levels.pop()),
+                Undo::Extended(number, table) => self.levels[number].table = table,
                 Undo::Began(number) => {
                     let level = &mut self.levels[number];
                     if let Some(old) = level.old.take() {

@@ -4,6 +4,7 @@ use super::fingerprint::{Entry, Fingerprint, Hash};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::aged::Longest;
 use crate::codec::counted::{self, Change, Entries};
+use crate::filter::room::Effort;
 use crate::filter::union::Union;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::{Full, Limits, Shape, Table};
@@ -55,6 +56,21 @@ impl Level {
         dispatch(ChangeCount { table: self.at(place), fingerprint, change, limits })
     }
 
+    /// [`change`](Self::change) in the new table, which gets a larger spill area if need be.
+    pub(super) fn change_at_any_cost(
+        &mut self,
+        fingerprint: Fingerprint,
+        change: Change,
+    ) -> Result<(), Full> {
+        match self.change(Place::Table, fingerprint, change, Limits::NONE) {
+            Err(full @ Full::End { slots }) => {
+                self.table = self.table.extended(slots).map_err(|_| full)?;
+                self.change(Place::Table, fingerprint, change, Limits::NONE).map(drop)
+            }
+            changed => changed.map(drop),
+        }
+    }
+
     /// Removes a copy of a fingerprint that is there.
     pub(super) fn take(&mut self, place: Place, fingerprint: Fingerprint) {
         let before = self.change(place, fingerprint, Change::Remove(1), Limits::NONE);
@@ -88,6 +104,17 @@ impl<B: AsRef<[u8]>> Level<B> {
     pub(super) fn contains(&self, hash: Hash) -> bool {
         longest(&self.table, hash).is_some()
             || self.old_of(hash).is_some_and(|table| longest(table, hash).is_some())
+    }
+
+    /// Its tables; for the old one with the border below which its runs have moved.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (&Table<B>, Option<u64>)> {
+        let old = self.old.as_ref().map(|old| (&old.table, Some(old.moved)));
+        [(&self.table, None)].into_iter().chain(old)
+    }
+
+    /// What a change may take.
+    pub(super) fn limits(&self, effort: Effort) -> Limits {
+        effort.limits(self.table.used(), self.limit)
     }
 
     /// Slots in use, those of runs that have moved included.
@@ -127,6 +154,33 @@ fn longest<B: AsRef<[u8]>>(table: &Table<B>, hash: Hash) -> Option<Fingerprint> 
     let (quotient, known) = (window.quotient, window.known);
     let slot = dispatch(Longest { table, quotient, window: window.bits, known })?;
     Some(Fingerprint::from_table(table.shape(), quotient, slot))
+}
+
+/// The entries of a run, and how many slots it has.
+pub(super) fn read_run<B: AsRef<[u8]>>(table: &Table<B>, quotient: u64) -> (Vec<Entry>, u64) {
+    dispatch(ReadRun { table, quotient })
+}
+
+struct ReadRun<'a, B> {
+    table: &'a Table<B>,
+    quotient: u64,
+}
+
+impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
+    type Output = (Vec<Entry>, u64);
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, quotient } = self;
+        let run = table.run(cpu, quotient);
+        let (mut entries, mut at) = (Vec::new(), run.start);
+        while at < run.end {
+            let entry = counted::decode(table, at, run.end);
+            let fingerprint = Fingerprint::from_table(table.shape(), quotient, entry.remainder);
+            entries.push(Entry { fingerprint, count: entry.count });
+            at = entry.end();
+        }
+        (entries, run.end - run.start)
+    }
 }
 
 /// The entries of a table in ascending order, from a quotient on.

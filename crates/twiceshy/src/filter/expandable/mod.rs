@@ -17,7 +17,8 @@
 //! | `fingerprint.rs` | fingerprints and hashes apart from a table |
 //! | `place.rs`, `fill.rs`, `level.rs` | which table an entry belongs to; the chain |
 //! | `grow.rs`, `spread.rs` | doubling at once, or little by little |
-//! | `rejuvenate.rs`, `shrink.rs`, `merge.rs`, `batch.rs`, `iter.rs`, `stats.rs`, `persist.rs` | as they say |
+//! | `shrink.rs`, `smaller.rs` | halving at once, or little by little |
+//! | `rejuvenate.rs`, `merge.rs`, `batch.rs`, `iter.rs`, `stats.rs`, `persist.rs` | as they say |
 //!
 //! # Cost
 //!
@@ -44,6 +45,7 @@ mod rejuvenate;
 #[cfg(feature = "serde")]
 mod serde;
 mod shrink;
+mod smaller;
 mod spread;
 mod stats;
 #[cfg(test)]
@@ -62,14 +64,16 @@ use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
 use crate::codec::{aged, stop};
 use crate::error::{BuildError, ExpandError};
+use crate::filter::room::Effort;
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Limits, Table};
+use crate::table::Table;
 use fingerprint::{Fingerprint, Hash};
 use grow::Undo;
 use level::{Level, Place};
 use place::Settings;
+use smaller::Smaller;
 use spread::Moves;
 
 /// A filter that starts small and doubles for ever: no size to guess, no keys to read again.
@@ -116,6 +120,10 @@ pub struct ExpandableFilter<B = Memory> {
     is_plain: bool,
     /// With fewer slots in use the active table gets smaller.
     shrink_below: u64,
+    /// How many slots were in use when the active table grew early because it was crowded, if it did.
+    crowded_at: Option<u64>,
+    /// The tables that are to take the place of the present ones, if the filter gets smaller little by little.
+    smaller: Option<Box<Smaller>>,
     moves: Moves,
 }
 
@@ -172,7 +180,8 @@ impl ExpandableFilter {
     #[inline(always)]
     fn insert_at_glance(&mut self, hash: u64) -> bool {
         let Some(level) = self.levels.first_mut() else { return false };
-        let has_room = self.is_plain && level.table.used() < level.limit && self.len < u64::MAX;
+        let is_usual = self.is_plain && self.smaller.is_none();
+        let has_room = is_usual && level.table.used() < level.limit && self.len < u64::MAX;
         let inserted = has_room && dispatch(InsertAtGlance { table: &mut level.table, hash });
         self.len += u64::from(inserted);
         inserted
@@ -182,8 +191,9 @@ impl ExpandableFilter {
         let len = self.len.checked_add(1).ok_or(ExpandError::TooManyCopies)?;
         let mut undo = Vec::new();
         match self.add_hash(hash, &mut undo) {
-            Ok((_, before)) => {
+            Ok((fingerprint, before)) => {
                 self.len = len;
+                self.copy_change(fingerprint, Change::Add(1));
                 self.end_operation(1);
                 Ok(before == 0)
             }
@@ -198,6 +208,7 @@ impl ExpandableFilter {
     /// Adds the full fingerprint of a hash, growing if need be. Tells which it was and how many copies there were
     /// before. After an error, what is in `undo` is to be taken back.
     fn add_hash(&mut self, hash: Hash, undo: &mut Vec<Undo>) -> Result<(Fingerprint, u64), ExpandError> {
+        let mut effort = Effort::Usual;
         loop {
             // Longer after growth.
             let fingerprint = hash.fingerprint(self.full_bits());
@@ -205,14 +216,9 @@ impl ExpandableFilter {
                 return Ok((fingerprint, self.add(fingerprint, 1, undo)?));
             }
             let level = &mut self.levels[0];
-            match level.change(
-                Place::Table,
-                fingerprint,
-                Change::Add(1),
-                Limits { slots: level.limit, reach: u64::MAX },
-            ) {
+            match level.change(Place::Table, fingerprint, Change::Add(1), level.limits(effort)) {
                 Ok(before) => return Ok((fingerprint, before)),
-                Err(_) => self.grow_level(0, undo)?,
+                Err(why) => effort = self.make_room(0, why, effort, undo)?,
             }
         }
     }
@@ -222,7 +228,8 @@ impl ExpandableFilter {
     /// **Remove only keys that were inserted.** A key that merely looks present shares its fingerprint with
     /// another one, and removing it removes that one: it may then be missing, although it was inserted.
     ///
-    /// After many removals the filter gets smaller by itself, but not smaller than it was at the start.
+    /// After many removals the filter gets smaller by itself, but not smaller than it was at the start: at once,
+    /// or little by little with [`spread_growth`](ExpandableFilterBuilder::spread_growth).
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let hash = self.hasher.hash(key);
@@ -244,7 +251,8 @@ impl ExpandableFilter {
     fn remove_at_glance(&mut self, hash: u64) -> bool {
         let Some(level) = self.levels.first_mut() else { return false };
         // What is in the chain is shorter than all that is here.
-        let removed = self.is_plain && dispatch(RemoveAtGlance { table: &mut level.table, hash });
+        let is_usual = self.is_plain && self.smaller.is_none();
+        let removed = is_usual && dispatch(RemoveAtGlance { table: &mut level.table, hash });
         if removed {
             self.len -= 1;
             if self.levels[0].table.used() < self.shrink_below {
@@ -258,6 +266,7 @@ impl ExpandableFilter {
         let Some((number, fingerprint, place)) = self.longest(hash) else { return false };
         self.levels[number].take(place, fingerprint);
         self.len -= 1;
+        self.copy_change(fingerprint, Change::Remove(1));
         self.end_operation(1);
         true
     }
@@ -266,16 +275,17 @@ impl ExpandableFilter {
     fn end_operation(&mut self, operations: u64) {
         self.drop_empty_levels();
         if self.levels[0].table.used() < self.shrink_below {
-            self.halve();
+            if self.settings.spread_growth { self.begin_to_halve() } else { self.halve() }
         }
         if !self.is_plain {
             self.step(operations);
         }
+        self.step_to_smaller(operations);
         self.moves.end();
     }
 
     /// A copy, or an error if there is no memory for it. A filter on its way to a larger table is copied with
-    /// both.
+    /// both; one on its way to a smaller table begins anew.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         let levels = self.levels.iter().map(Level::try_clone).collect::<Result<_, _>>()?;
         let mut copy = Self::from_levels(levels, self.hasher.clone(), self.settings, self.len);
@@ -301,20 +311,31 @@ impl ExpandableFilter {
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     fn from_levels(levels: Vec<Level<B>>, hasher: Hasher, settings: Settings, len: u64) -> Self {
         let moves = Moves::default();
-        let mut filter = Self { levels, hasher, settings, len, is_plain: false, shrink_below: 0, moves };
+        let mut filter = Self {
+            levels,
+            hasher,
+            settings,
+            len,
+            is_plain: false,
+            shrink_below: 0,
+            crowded_at: None,
+            smaller: None,
+            moves,
+        };
         filter.look_at_levels();
         filter
     }
 
-    /// Sees to what follows from the levels.
+    /// Sees to what follows from the levels, which are others than before.
     fn look_at_levels(&mut self) {
+        self.smaller = None;
         let settled = self.levels.iter().all(|level| level.old.is_none());
-        let active = &self.levels[0];
         self.is_plain = settled && self.full_bits() < 64 && self.settings.block_bits == 64;
-        let can_shrink = active.old.is_none()
-            && !self.settings.spread_growth
-            && self.quotient_bits() > self.settings.least_quotient_bits;
-        self.shrink_below = if can_shrink { active.limit / 4 + 1 } else { 0 };
+        let can_shrink = settled && self.quotient_bits() > self.settings.least_quotient_bits;
+        let quarter = self.levels[0].limit / 4;
+        // A table that grew early would shrink at once.
+        let least = self.crowded_at.map_or(quarter, |used| quarter.min(used / 2));
+        self.shrink_below = if can_shrink { least + 1 } else { 0 };
     }
 
     /// Whether `key` may have been inserted. `false` is certain.
@@ -400,9 +421,10 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
         self.levels[0].table.used() as f64 / self.slots() as f64
     }
 
-    /// The bytes of all tables.
+    /// The bytes of all tables, also of those that will take the place of others.
     pub fn size_in_bytes(&self) -> usize {
-        self.levels.iter().map(Level::size_in_bytes).sum()
+        let smaller = self.smaller.iter().flat_map(|smaller| &smaller.levels).map(Level::size_in_bytes);
+        self.levels.iter().map(Level::size_in_bytes).chain(smaller).sum()
     }
 
     /// How many tables the chain has behind the active one.

@@ -216,10 +216,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 
     /// All tables in the order of the directory.
     fn tables(&self) -> impl Iterator<Item = (&Table<B>, Option<u64>)> {
-        self.levels.iter().flat_map(|level| {
-            let old = level.old.as_ref().map(|old| (&old.table, Some(old.moved)));
-            [(&level.table, None)].into_iter().chain(old)
-        })
+        self.levels.iter().flat_map(Level::tables)
     }
 
     /// What follows the header.

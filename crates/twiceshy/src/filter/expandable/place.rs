@@ -53,12 +53,6 @@ impl NoPlace {
     }
 }
 
-/// Whether doubling a table again will not help. Right after a doubling, and while a table moves, fewer than half
-/// of the slots are in use.
-pub(super) fn is_hopeless(shape: &Shape, used: u64) -> bool {
-    shape.quotients() >= 1024 && 2 * used < shape.quotients() / 2
-}
-
 impl Settings {
     /// How many slots may be in use before a table of this shape grows.
     pub(super) fn slot_limit(&self, shape: &Shape) -> u64 {
@@ -131,7 +125,6 @@ impl Settings {
                 // All entries went on to the next table: that could go on for ever.
                 Ok(filled) if above.is_some() && filled.table.used() == 0 => return Err(NoPlace::Crowded),
                 Ok(filled) => return Ok(filled),
-                Err(FillError::Full) if is_hopeless(&shape, used) => return Err(NoPlace::Crowded),
                 Err(FillError::Full) => continue,
                 Err(FillError::Unsorted) => return Err(NoPlace::Unsorted),
                 Err(FillError::TooManyCopies) => return Err(NoPlace::TooManyCopies),

@@ -9,6 +9,7 @@ use super::ExpandableFilter;
 use super::fingerprint::{Fingerprint, Hash};
 use super::grow::Undo;
 use super::level::Place;
+use crate::codec::counted::Change;
 use crate::error::ExpandError;
 use crate::key::Key;
 
@@ -53,11 +54,11 @@ impl ExpandableFilter {
     }
 
     fn rejuvenate_one(&mut self, hash: Hash) -> Result<bool, ExpandError> {
-        let replaced = self.lengthen(hash, &mut Vec::new())?;
-        if replaced.is_some() {
-            self.end_operation(1);
-        }
-        Ok(replaced.is_some())
+        let Some(replaced) = self.lengthen(hash, &mut Vec::new())? else { return Ok(false) };
+        self.copy_change(replaced.from, Change::Remove(1));
+        self.copy_change(replaced.to, Change::Add(1));
+        self.end_operation(1);
+        Ok(true)
     }
 
     /// Replaces the longest fingerprint of a hash by one of full length; nothing, if it has that. After an error

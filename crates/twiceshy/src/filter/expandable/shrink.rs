@@ -5,7 +5,7 @@
 //! had not grown, and the error rate that was asked for still holds.
 //!
 //! Source: *Contraction* in section 4.1 of *InfiniFilter*: at a quarter of the load limit, so that growing and
-//! shrinking do not alternate.
+//! shrinking do not alternate. `smaller.rs` does it little by little.
 
 use super::ExpandableFilter;
 use super::level::Level;
@@ -14,8 +14,8 @@ use crate::filter::union::union_of;
 use crate::mem::OutOfMemory;
 
 impl ExpandableFilter {
-    /// Makes the filter as small as its contents allow, but not smaller than at the start. If growth was going
-    /// on little by little, it is finished.
+    /// Makes the filter as small as its contents allow, but not smaller than at the start. If it was growing or
+    /// shrinking little by little, that is over then.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
         match self.rebuild(self.settings.least_quotient_bits) {
             Err(NoPlace::Memory(error)) => Err(error),
@@ -28,7 +28,9 @@ impl ExpandableFilter {
     pub(super) fn halve(&mut self) {
         let quotient_bits = self.quotient_bits();
         if self.rebuild(quotient_bits - 1).is_err() || self.quotient_bits() == quotient_bits {
-            self.shrink_below = self.levels[0].table.used() / 2;
+            self.give_up_halving();
+        } else {
+            self.moves.add(self.levels.iter().map(Level::used).sum());
         }
     }
 

@@ -6,8 +6,8 @@
 //!
 //! # Cost
 //!
-//! An operation moves at least [`SLOTS_PER_STEP`] slots or passes [`QUOTIENTS_PER_STEP`] quotients, and stops
-//! at the end of the run. So the move is over long before the new table is full. A query for a run that has
+//! An operation moves some slots or passes some quotients, as [`USUAL_PACE`] says, and stops at the end of the
+//! run. So the move is over long before the new table is full. A query for a run that has
 //! not moved looks into both tables, and both take memory until the move is over.
 //!
 //! A run moves as a whole or not at all. If it cannot (the memory for a table of the chain is missing, hashes
@@ -15,17 +15,61 @@
 //! tries again; if the larger table gets full before that, it is replaced at once, or that is an error.
 
 use super::ExpandableFilter;
-use super::fingerprint::{Entry, Fingerprint};
-use super::level::Place;
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::counted::{self, Change};
-use crate::table::{Limits, Table};
+use super::fingerprint::Entry;
+use super::level::{Place, read_run};
+use crate::codec::counted::Change;
+use crate::table::Limits;
 
-/// A step ends after this many slots.
-const SLOTS_PER_STEP: u64 = 16;
+/// How far an operation goes: it stops after so many slots, or so many quotients, most of which have no run then.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) slots: u64,
+    pub(super) quotients: u64,
+}
 
-/// A step ends after this many quotients, most of which have no run then.
-const QUOTIENTS_PER_STEP: u64 = 64;
+/// The pace of one operation.
+pub(super) const USUAL_PACE: Pace = Pace { slots: 16, quotients: 64 };
+
+impl Pace {
+    pub(super) fn of(operations: u64) -> Self {
+        #[cfg(not(test))]
+        let pace = USUAL_PACE;
+        #[cfg(test)]
+        let pace = slow::pace();
+        Self {
+            slots: pace.slots.saturating_mul(operations),
+            quotients: pace.quotients.saturating_mul(operations),
+        }
+    }
+
+    pub(super) fn is_over(self, slots: u64, quotients: u64) -> bool {
+        slots >= self.slots || quotients >= self.quotients
+    }
+}
+
+/// A slower pace, for tests: even a tiny table then takes many operations.
+#[cfg(test)]
+pub(super) mod slow {
+    use std::cell::Cell;
+
+    use super::{Pace, USUAL_PACE};
+
+    thread_local! {
+        static PACE: Cell<Pace> = const { Cell::new(USUAL_PACE) };
+    }
+
+    pub(super) fn pace() -> Pace {
+        PACE.get()
+    }
+
+    /// Does something at another pace.
+    pub(crate) fn at<T>(pace: Pace, work: impl FnOnce() -> T) -> T {
+        let before = PACE.replace(pace);
+        let result = work();
+        PACE.set(before);
+        result
+    }
+}
 
 /// How many slots operations moved.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,10 +108,10 @@ impl ExpandableFilter {
     }
 
     fn step_level(&mut self, number: usize, operations: u64) {
-        let mut slots = 0;
+        let (mut slots, pace) = (0, Pace::of(operations));
         let start = self.levels[number].old.as_ref().map_or(0, |old| old.moved);
         while let Some(old) = &self.levels[number].old {
-            if slots >= SLOTS_PER_STEP * operations || old.moved - start >= QUOTIENTS_PER_STEP * operations {
+            if pace.is_over(slots, old.moved - start) {
                 break;
             }
             match old.table.next_quotient(old.moved) {
@@ -88,13 +132,12 @@ impl ExpandableFilter {
     /// `None` if it could not be moved.
     fn move_run(&mut self, number: usize, quotient: u64) -> Option<u64> {
         let level = &mut self.levels[number];
-        let (entries, slots) = dispatch(ReadRun { table: &level.old.as_ref()?.table, quotient });
+        let (entries, slots) = read_run(&level.old.as_ref()?.table, quotient);
         let quotient_bits = level.table.shape().quotient_bits();
         let (long, void): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|entry| entry.fingerprint.len() >= quotient_bits);
         for (done, entry) in long.iter().enumerate() {
-            if level.change(Place::Table, entry.fingerprint, Change::Add(entry.count), Limits::NONE).is_err()
-            {
+            if level.change_at_any_cost(entry.fingerprint, Change::Add(entry.count)).is_err() {
                 self.unmove(number, &long[..done]);
                 return None;
             }
@@ -119,28 +162,5 @@ impl ExpandableFilter {
                 self.levels[number].change(Place::Table, *fingerprint, Change::Remove(*count), Limits::NONE);
             debug_assert!(removed.is_ok());
         }
-    }
-}
-
-/// The entries of a run, and how many slots it has.
-struct ReadRun<'a, B> {
-    table: &'a Table<B>,
-    quotient: u64,
-}
-
-impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
-    type Output = (Vec<Entry>, u64);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, quotient } = self;
-        let run = table.run(cpu, quotient);
-        let (mut entries, mut at) = (Vec::new(), run.start);
-        while at < run.end {
-            let entry = counted::decode(table, at, run.end);
-            let fingerprint = Fingerprint::from_table(table.shape(), quotient, entry.remainder);
-            entries.push(Entry { fingerprint, count: entry.count });
-            at = entry.end();
-        }
-        (entries, run.end - run.start)
     }
 }

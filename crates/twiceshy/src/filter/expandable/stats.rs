@@ -92,8 +92,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 }
 
 fn table_stats<B: AsRef<[u8]>>(level: &Level<B>) -> impl Iterator<Item = TableStats> {
-    let old = level.old.as_ref().map(|old| (&old.table, true));
-    [(&level.table, false)].into_iter().chain(old).map(|(table, is_moving)| {
+    level.tables().map(|(table, moved)| {
         let shape = table.shape();
         let void =
             Entries::new(table).filter(|(_, slot, _)| *slot == stop::encode(0, 0, shape.slot_bits())).count();
@@ -103,7 +102,7 @@ fn table_stats<B: AsRef<[u8]>>(level: &Level<B>) -> impl Iterator<Item = TableSt
             slot_bits: shape.slot_bits(),
             bytes: table.bytes().len(),
             void: void as u64,
-            is_moving,
+            is_moving: moved.is_some(),
         }
     })
 }

@@ -7,19 +7,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::error::MergeError;
 use crate::mem::scarce::until_enough;
-use crate::random::Random;
-
-/// Hashes that a test may draw from: how a random number becomes a hash.
-type Spread = fn(u64) -> u64;
-
-const SPREADS: [(&str, Spread); 6] = [
-    ("even", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-    ("constant quotient", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6),
-    ("last quotients", |n| !(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7)),
-    ("six bits", |n| n << 58),
-    ("three fingerprints", |n| (n % 3) << 62),
-    ("sparse", |n| (n & 7) << 61 | (n >> 3 & 3) << 55),
-];
+use crate::random::{Random, SPREADS};
 
 struct Pair {
     filter: QuotientFilter,

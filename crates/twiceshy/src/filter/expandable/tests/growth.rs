@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::MergeError;
+use crate::table::Limits;
 
 fn builder() -> ExpandableFilterBuilder {
     ExpandableFilter::builder().hasher(Hasher::fast())

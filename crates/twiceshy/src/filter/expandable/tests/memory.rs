@@ -31,7 +31,7 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
         let builder = ExpandableFilter::builder().mode(mode).quotient_bits(1).fingerprint_bits(bits);
         let builder = builder.spread_growth(spread_growth).hasher(Hasher::fast()).limits(3, 20);
         let mut pair = Pair::new(builder.build().unwrap());
-        for number in 0..120 {
+        for number in 0..200 {
             let context = format!("{mode:?} bits {bits} spread {spread_growth} {name} step {number}");
             let item = pick(&mut random, &items);
             match random.below(20) {
@@ -40,11 +40,11 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
                     failures[0] += failed;
                     failures[5] += u64::from(failed > 1);
                 }
-                12..=13 if !pair.members.is_empty() => {
+                12..=14 if !pair.members.is_empty() => {
                     let member = pick(&mut random, &pair.members);
                     failures[2] += scarcely(&mut pair, &items, |pair| pair.rejuvenate(member), &context).1;
                 }
-                14..=15 => {
+                15 => {
                     let batch: Vec<Item> = (0..random.below(40)).map(|_| pick(&mut random, &items)).collect();
                     let (result, failed) =
                         scarcely_unknown(&mut pair, |filter| model::insert_batch(filter, &batch), &context);

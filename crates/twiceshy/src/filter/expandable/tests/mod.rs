@@ -6,24 +6,14 @@
 mod growth;
 mod memory;
 mod model;
+mod smaller;
 
 use std::collections::BTreeMap;
 
-use super::fingerprint::Hash;
+use super::fingerprint::{Entry, Hash};
 use super::*;
-use crate::random::Random;
-
-/// How a random number becomes a raw hash.
-pub(super) type Spread = fn(u64) -> u64;
-
-pub(super) const SPREADS: [(&str, Spread); 6] = [
-    ("even", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-    ("constant quotient", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 6),
-    ("last quotients", |n| !(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7)),
-    ("six bits", |n| n << 58),
-    ("three hashes", |n| (n % 3) << 62),
-    ("nested", |n| u64::MAX << (n % 64)),
-];
+use crate::random::{Random, SPREADS, Spread};
+use crate::table::Shape;
 
 /// What is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,6 +168,9 @@ impl Pair {
         for &item in &self.members {
             assert!(self.contains(item), "{context}: {item:x?} was lost");
         }
+        if let Some(smaller) = &filter.smaller {
+            self.check_copy(smaller, context);
+        }
         let expected: f64 = self.strings.keys().map(|(_, len)| 2f64.powi(-(*len as i32))).sum();
         assert!(filter.expected_error_rate() >= expected * 0.999, "{context}: rate");
         let stats = filter.stats();
@@ -185,12 +178,48 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// The copy of a filter that shrinks: what lies before the border, cut to the length of the smaller size, each
+    /// entry in the first table that it is long enough for.
+    fn check_copy(&self, smaller: &Smaller, context: &str) {
+        let full = |shape: &Shape| shape.quotient_bits() + shape.slot_bits() - 1;
+        let cut_to = full(smaller.levels[0].table.shape());
+        assert_eq!(smaller.quotient_bits, self.filter.quotient_bits(), "{context}: the size that is copied");
+        let mut expected = BTreeMap::new();
+        for (&(bits, len), count) in &self.strings {
+            let in_order = bits | 1 << (127 - len);
+            if ((in_order >> (128 - smaller.quotient_bits)) as u64) < smaller.copied {
+                let len = len.min(cut_to);
+                *expected.entry((cut(bits, len), len)).or_insert(0) += count;
+            }
+        }
+        let mut copied = BTreeMap::new();
+        let mut above = u32::MAX;
+        for level in &smaller.levels {
+            level.table.validate().unwrap_or_else(|what| panic!("{context}: copy: {what}"));
+            for Entry { fingerprint, count } in level.entries() {
+                let len = fingerprint.len();
+                assert!(len < above, "{context}: copy: a string of {len} bits in the wrong table");
+                let prefix = fingerprint.to_prefix().to_string();
+                *copied.entry(string(&prefix)).or_insert(0) += count;
+            }
+            above = level.table.shape().quotient_bits();
+        }
+        assert!(copied == expected, "{context}: copy\n{copied:x?}\n{expected:x?}");
+    }
+}
+
+/// A string at the top of its bits, and its length.
+fn string(digits: &str) -> (u128, u32) {
+    let (number, len) = (u128::from_str_radix(digits, 2).unwrap_or(0), digits.len() as u32);
+    (number.unbounded_shl(128 - len), len)
+}
+
 /// The strings of a filter, each at the top of its bits, with their lengths and counts.
 pub(super) fn strings(filter: &ExpandableFilter) -> Vec<(u128, u32, u64)> {
     let string = |PrefixCount { prefix, count }| {
-        let bits = prefix.to_string();
-        let number = u128::from_str_radix(&bits, 2).unwrap_or(0);
-        (number.unbounded_shl(128 - bits.len() as u32), bits.len() as u32, count)
+        let (bits, len) = string(&prefix.to_string());
+        (bits, len, count)
     };
     filter.iter().map(string).collect()
 }

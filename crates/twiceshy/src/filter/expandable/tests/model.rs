@@ -4,7 +4,7 @@ use super::*;
 use crate::error::MergeError;
 
 /// One random operation on both; errors must change nothing.
-fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
+pub(super) fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
     let before = pair.filter.to_bytes();
     let unchanged = |filter: &ExpandableFilter, error: &dyn std::error::Error| {
         assert!(filter.to_bytes() == before, "{context}: an error changed bytes: {error}");
@@ -151,38 +151,45 @@ fn merge(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
     }
 }
 
-struct Setup {
-    mode: Mode,
-    start: u32,
-    bits: u32,
-    spread_growth: bool,
-    block_bits: u32,
-    limits: (u8, u32),
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub(super) mode: Mode,
+    pub(super) start: u32,
+    pub(super) bits: u32,
+    pub(super) spread_growth: bool,
+    pub(super) block_bits: u32,
+    pub(super) limits: (u8, u32),
+}
+
+impl Setup {
+    pub(super) fn build(&self) -> ExpandableFilter {
+        ExpandableFilter::builder()
+            .mode(self.mode)
+            .quotient_bits(self.start)
+            .fingerprint_bits(self.bits)
+            .spread_growth(self.spread_growth)
+            .block_bits(self.block_bits)
+            .limits(self.limits.0, self.limits.1)
+            .hasher(Hasher::fast())
+            .build()
+            .unwrap()
+    }
+
+    /// Every spread of raw hashes, and keys.
+    pub(super) fn spreads(&self) -> impl Iterator<Item = (&'static str, Option<Spread>)> {
+        SPREADS.iter().map(|(name, spread)| (*name, Some(*spread))).chain([("keys", None)])
+    }
 }
 
 /// Drives a filter, with every spread of raw hashes and with keys. Returns the longest chain.
 fn drive(setup: &Setup, steps: u32) -> usize {
-    let Setup { mode, start, bits, spread_growth, block_bits, limits } = *setup;
     let mut longest_chain = 0;
-    let spreads = SPREADS.iter().map(|(name, spread)| (*name, Some(*spread))).chain([("keys", None)]);
-    for (seed, (name, spread)) in spreads.enumerate() {
-        let mut random = Random(seed as u64 + u64::from(bits * 100 + start));
+    for (seed, (name, spread)) in setup.spreads().enumerate() {
+        let mut random = Random(seed as u64 + u64::from(setup.bits * 100 + setup.start));
         let items = items(&mut random, spread, 150);
-        let filter = ExpandableFilter::builder()
-            .mode(mode)
-            .quotient_bits(start)
-            .fingerprint_bits(bits)
-            .spread_growth(spread_growth)
-            .block_bits(block_bits)
-            .limits(limits.0, limits.1)
-            .hasher(Hasher::fast())
-            .build()
-            .unwrap();
-        let mut pair = Pair::new(filter);
+        let mut pair = Pair::new(setup.build());
         for number in 0..steps {
-            let context = format!(
-                "{mode:?} start {start} bits {bits} spread {spread_growth} blocks {block_bits} {limits:?} {name} step {number}"
-            );
+            let context = format!("{setup:?} {name} step {number}");
             step(&mut pair, &mut random, &items, &context);
             pair.check(&items, &context);
             longest_chain = longest_chain.max(pair.filter.chain_len());
