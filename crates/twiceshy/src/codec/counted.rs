@@ -32,7 +32,7 @@
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{BLOCK_SLOTS, Full, Glance, Limits, Loader, Run, Runs, Slot, Table};
+use crate::table::{BLOCK_SLOTS, Full, Glance, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 pub(super) const FIRST_DIGIT: usize = 3;
@@ -150,7 +150,7 @@ fn encode_digits(head: Slot, extra: u64, slot_bits: u32) -> Vec<Slot> {
 
 /// Appends an entry to a table, or nothing if it does not fit.
 #[inline(always)]
-pub(crate) fn push(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
+pub(crate) fn push(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), NoRoom> {
     if count == 1 {
         loader.push_head(quotient, remainder)
     } else {
@@ -159,7 +159,7 @@ pub(crate) fn push(loader: &mut Loader, quotient: u64, remainder: u64, count: u6
 }
 
 #[inline(never)]
-fn push_many(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), Full> {
+fn push_many(loader: &mut Loader, quotient: u64, remainder: u64, count: u64) -> Result<(), NoRoom> {
     let encoded = encode(remainder, count, loader.shape().slot_bits());
     loader.push(quotient, encoded.as_ref())
 }

@@ -126,6 +126,10 @@ impl Strings {
     /// The shortest length from `len` on that can be stored.
     #[inline(always)]
     pub(crate) fn fit(&self, len: u32) -> u32 {
+        // Nearly always.
+        if len == self.bits_in(1) {
+            return len;
+        }
         if self.has_stop { len.max(self.quotient_bits) } else { self.round_up(len) }
     }
 

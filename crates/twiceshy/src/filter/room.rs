@@ -77,7 +77,7 @@ pub(super) struct Crowded {
 impl Crowded {
     /// How many slots the edit takes that found the end of the table.
     pub(super) fn slots(&self) -> u64 {
-        if let Full::End { slots } = self.why { slots } else { 0 }
+        if let Full::End { slots } = self.why { slots.into() } else { 0 }
     }
 
     /// What helps, given what is allowed.
@@ -91,7 +91,7 @@ impl Crowded {
             Full::Slots => u64::MAX,
             Full::End { .. } if can_extend() => return Remedy::Extend,
             Full::End { .. } => LARGER.1,
-            Full::Far { reach } => (reach / SLOTS_PER_SIZE).clamp(LARGER.0, LARGER.1),
+            Full::Far { reach } => (u64::from(reach) / SLOTS_PER_SIZE).clamp(LARGER.0, LARGER.1),
         };
         let is_far = matches!(why, Full::Far { .. });
         if used >= limit / larger && can_grow() {

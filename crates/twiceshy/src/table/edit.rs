@@ -73,7 +73,7 @@ impl Table {
             let mut free = self.free_slot(cpu, run, at, more, limits)?;
             edit.taken = Some(free);
             for _ in 1..more {
-                free = self.first_free(cpu, free + 1).ok_or(Full::End { slots: more })?;
+                free = self.first_free(cpu, free + 1).ok_or(Full::End { slots: more as u32 })?;
                 edit.also_taken.push(free);
             }
         }
@@ -86,9 +86,12 @@ impl Table {
         if self.used.saturating_add(more) > limits.slots {
             return Err(Full::Slots);
         }
-        let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more })?;
+        let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more as u32 })?;
         let reach = (free - at).max((run.end - run.start).saturating_mul(4));
-        if reach > limits.reach { Err(Full::Far { reach }) } else { Ok(free) }
+        if reach > limits.reach {
+            return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
+        }
+        Ok(free)
     }
 
     /// Carries out a plan with as many `slots` as it was made for.

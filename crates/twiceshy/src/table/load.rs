@@ -5,7 +5,7 @@
 //! of the block of the slot, and the slots themselves) are kept aside until they are complete, so that
 //! nearly every word of the table is stored once and never read.
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Kind, OCCUPIED_AT, RUNEND_AT, Shape, Slot, Table, split};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Kind, NoRoom, OCCUPIED_AT, RUNEND_AT, Shape, Slot, Table, split};
 use crate::bits::packed;
 use crate::mem::OutOfMemory;
 
@@ -15,8 +15,9 @@ const NONE: u64 = u64::MAX;
 /// A table that is being filled.
 pub(crate) struct Loader {
     table: Table,
-    /// How many slots may still be used, and the end of the table.
-    room: u64,
+    /// How many slots may be used, up to where that is, given the gaps so far, and the end of the table.
+    most: u64,
+    limit: u64,
     total: u64,
     /// How many bytes the table may have with more spill slots; 0 if it stays as it is.
     most_bytes: u64,
@@ -25,9 +26,8 @@ pub(crate) struct Loader {
     /// The block of that quotient, and its occupied bits. The offsets up to it are known.
     home_block: u64,
     occupied: u64,
-    /// The first slot behind what was written, and how many before it were left free.
+    /// The first slot behind what was written.
     free: u64,
-    gaps: u64,
     /// How often a quotient was smaller than the one before. [`NONE`] is larger than the first.
     descents: u64,
     /// The head of the last entry.
@@ -41,17 +41,19 @@ pub(crate) struct Loader {
 impl Loader {
     /// An empty table that takes up to `limit` slots.
     pub(crate) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
+        // There is never room for more, and no sum of slots overflows.
+        let most = limit.min(u64::MAX / 2);
         Ok(Self {
             slots: SlotWriter::new(&shape, 0),
             table: Table::new(shape)?,
-            room: limit,
+            most,
+            limit: most,
             total: shape.total_slots(),
             most_bytes: 0,
             quotient: NONE,
             home_block: 0,
             occupied: 0,
             free: 0,
-            gaps: 0,
             descents: 0,
             head: 0,
             ends_block: 0,
@@ -71,36 +73,41 @@ impl Loader {
 
     /// How many slots are in use.
     pub(crate) fn used(&self) -> u64 {
-        self.free - self.gaps
+        let gaps = self.limit - self.most;
+        self.free - gaps
     }
 
     /// Makes sure that runs of these quotients and numbers of slots, in order, fit one after the other.
-    pub(crate) fn make_room(&mut self, runs: impl IntoIterator<Item = (u64, u64)>) -> Result<(), Full> {
-        let (mut free, mut room) = (self.free, self.room);
+    pub(crate) fn make_room(&mut self, runs: impl IntoIterator<Item = (u64, u64)>) -> Result<(), NoRoom> {
+        let (mut free, mut room) = (self.free, self.limit - self.free);
         for (quotient, slots) in runs {
             free = free.max(quotient) + slots;
-            room = room.checked_sub(slots).ok_or(Full::Slots)?;
+            room = room.checked_sub(slots).ok_or(NoRoom)?;
         }
         if free > self.total { self.extend(free) } else { Ok(()) }
     }
 
+    #[cold]
+    fn make_room_at(&mut self, start: u64, slots: u64) -> Result<(), NoRoom> {
+        if self.free + slots > self.limit { Err(NoRoom) } else { self.extend(start + slots) }
+    }
+
     /// Makes the table end at slot `end` or later.
     #[cold]
-    fn extend(&mut self, end: u64) -> Result<(), Full> {
+    fn extend(&mut self, end: u64) -> Result<(), NoRoom> {
         let more = end - self.total;
-        let full = Full::End { slots: more };
         let bytes = self.table.shape.extended(more).body_bytes();
         if bytes.is_none_or(|bytes| bytes as u64 > self.most_bytes) {
-            return Err(full);
+            return Err(NoRoom);
         }
-        self.table = self.table.extended(more).map_err(|_| full)?;
+        self.table = self.table.extended(more).map_err(|_| NoRoom)?;
         self.total = self.table.shape.total_slots();
-        if end > self.total { Err(full) } else { Ok(()) }
+        if end > self.total { Err(NoRoom) } else { Ok(()) }
     }
 
     /// Appends an entry, or nothing if it does not fit. Quotients must not decrease; within a run the
     /// order is the caller's.
-    pub(crate) fn push(&mut self, quotient: u64, slots: &[Slot]) -> Result<(), Full> {
+    pub(crate) fn push(&mut self, quotient: u64, slots: &[Slot]) -> Result<(), NoRoom> {
         self.open_run(quotient, slots.len() as u64)?;
         for slot in slots {
             match slot.kind {
@@ -120,7 +127,7 @@ impl Loader {
 
     /// [`push`](Loader::push) for an entry of one slot.
     #[inline(always)]
-    pub(crate) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), Full> {
+    pub(crate) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), NoRoom> {
         self.open_run(quotient, 1)?;
         self.head = self.free;
         self.slots.write(&mut self.table, value);
@@ -133,17 +140,13 @@ impl Loader {
     /// Whether the entry starts a run is a coin toss, so there is no branch on it: what has to be done for
     /// a new run only is done for every entry, to no effect.
     #[inline(always)]
-    fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), Full> {
+    fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), NoRoom> {
         self.descents += u64::from(quotient < self.quotient);
         // A run that goes on is behind its quotient.
         let start = self.free.max(quotient);
-        if slots > self.room {
-            return Err(Full::Slots);
+        if start + slots > self.total || self.free + slots > self.limit {
+            self.make_room_at(start, slots)?;
         }
-        if start + slots > self.total {
-            self.extend(start + slots)?;
-        }
-        self.room -= slots;
         // The run before has ended. Before the first there is none, and `NONE` is not less.
         self.mark_end(self.head, self.quotient < quotient);
         let (block, i) = split(quotient);
@@ -154,7 +157,7 @@ impl Loader {
             self.slots.store(&mut self.table);
             self.slots = SlotWriter::new(&self.table.shape, start);
             self.slots.word = self.slots.load(&self.table);
-            self.gaps += start - self.free;
+            self.limit += start - self.free;
             self.free = start;
         }
         self.occupied |= 1 << i;

@@ -108,7 +108,11 @@ const OCCUPIED_AT: usize = OFFSET_AT + 1;
 const RUNEND_AT: usize = OCCUPIED_AT + 8;
 const EXTENSION_AT: usize = RUNEND_AT + 8;
 
-/// Why there is no room for an edit.
+/// There is no room in a table that is being filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
+/// Why there is no room for an edit. Small enough for a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
     /// As many slots are in use as may be.
@@ -116,12 +120,12 @@ pub(crate) enum Full {
     /// There is no free slot up to the end of the table.
     End {
         /// How many the edit takes.
-        slots: u64,
+        slots: u32,
     },
     /// The nearest free slot is so far away that it is too much work to shift everything up to it.
     Far {
         /// How many slots that are.
-        reach: u64,
+        reach: u32,
     },
 }
 

@@ -20,7 +20,7 @@ impl Model {
         Self { shape, runs: vec![Vec::new(); shape.quotients() as usize] }
     }
 
-    fn load(&self) -> Result<Table, Full> {
+    fn load(&self) -> Result<Table, NoRoom> {
         let mut loader = Loader::new(self.shape, u64::MAX).unwrap();
         for (quotient, run) in self.runs.iter().enumerate() {
             for entry in run {
@@ -392,11 +392,11 @@ fn a_loader_makes_room_at_the_end_if_it_may() {
     let entries: Vec<(u64, u64)> = (0..120).map(|i| (100 + i / 5, i % 32)).collect();
     let load = |mut loader: Loader| {
         entries.iter().try_for_each(|&(quotient, value)| loader.push_head(quotient, value))?;
-        Ok::<Table, Full>(loader.finish())
+        Ok::<Table, NoRoom>(loader.finish())
     };
     let new = || Loader::new(shape, 122).unwrap();
-    assert!(matches!(load(new()), Err(Full::End { .. })));
-    assert!(matches!(load(new().extending(50)), Err(Full::End { .. })), "more bytes than allowed");
+    assert!(matches!(load(new()), Err(NoRoom)));
+    assert!(matches!(load(new().extending(50)), Err(NoRoom)), "more bytes than allowed");
     let table = load(new().extending(u64::MAX)).unwrap();
     table.validate().unwrap();
     assert_eq!(table.used(), 120);

@@ -5,7 +5,7 @@ use super::insert::Room;
 use super::{AdaptiveFilter, Ticket};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Strings};
-use crate::error::{AdaptError, Indistinguishable, InsertError, Stale};
+use crate::error::{AdaptError, InsertError, Stale};
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::{Hasher, KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
@@ -139,7 +139,7 @@ impl AdaptiveFilter {
         let mut members: Vec<Member<W>> =
             members.into_iter().map(|words| Member { least: least(&words), words, tag }).collect();
         if members.is_empty() {
-            self.replace::<W>(place, &[], &[])?;
+            self.take_out(place);
             self.set_len(self.len.saturating_sub(1));
             return Ok(Adapted::Vanished);
         }
@@ -230,8 +230,7 @@ impl AdaptiveFilter {
         if others_remain {
             self.versions.bump(ticket.prefix.word(0));
         } else {
-            // Taking slots away cannot fail.
-            self.replace::<RawWords>(&place, &[], &[]).map_err(|_| Stale)?;
+            self.take_out(&place);
         }
         self.set_len(self.len.saturating_sub(1));
         Ok(())
@@ -239,12 +238,18 @@ impl AdaptiveFilter {
 
     /// Removes a fingerprint that no key is under, if it is there. It may have been counted as a key.
     pub(super) fn remove_leftover(&mut self, prefix: &Prefix) {
-        // Taking slots away cannot fail.
-        if let Some(place) = self.entry_of(prefix)
-            && self.replace::<RawWords>(&place, &[], &[]).is_ok()
-        {
+        if let Some(place) = self.entry_of(prefix) {
+            self.take_out(&place);
             self.set_len(self.len.saturating_sub(1));
         }
+    }
+
+    /// Removes the entry at `place`.
+    fn take_out(&mut self, place: &Place) {
+        let limits = Limits::NONE;
+        let taken = dispatch(Replace { table: &mut self.table, place, slots: &[], limits });
+        debug_assert!(taken.is_ok(), "taking slots away cannot fail");
+        self.replaced(place, 0);
     }
 
     /// The place of a ticket's fingerprint, unless something under it has changed.
@@ -275,8 +280,9 @@ impl AdaptiveFilter {
         pieces: &[Piece],
     ) -> Result<Room, InsertError> {
         let slots = self.encode(members, pieces).len() as u64;
-        self.room::<Indistinguishable>(|limits| {
-            Ok(dispatch(PlanReplace { table: &self.table, place, slots, limits }).err())
+        self.room(|limits| {
+            let plan = dispatch(PlanReplace { table: &self.table, place, slots, limits });
+            Ok(plan.map(|_| Room::Enough))
         })
     }
 
@@ -299,7 +305,6 @@ impl AdaptiveFilter {
         pieces: &[Piece],
     ) -> Result<(), AdaptError> {
         let slots = self.encode(members, pieces);
-        let hash = place.quotient << (64 - self.quotient_bits());
         let mut effort = Effort::Usual;
         loop {
             let limits = effort.limits(self.used_slots(), self.capacity());
@@ -318,9 +323,14 @@ impl AdaptiveFilter {
                 _ => AdaptError::Full { used: self.used_slots(), slots: self.slots() },
             })?;
         }
-        self.entries = self.entries - 1 + pieces.len() as u64;
-        self.versions.bump(hash);
+        self.replaced(place, pieces.len() as u64);
         Ok(())
+    }
+
+    /// Counts the entries that have taken the place of another one.
+    fn replaced(&mut self, place: &Place, entries: u64) {
+        self.entries = self.entries - 1 + entries;
+        self.versions.bump(place.quotient << (64 - self.quotient_bits()));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::codec::string::Strings;
 use crate::error::{Indistinguishable, RebuildError};
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
-use crate::table::{Full, Loader, Shape, Slot, Table};
+use crate::table::{Loader, NoRoom, Shape, Slot, Table};
 
 /// A table that is being filled.
 pub(super) struct Filler {
@@ -43,8 +43,8 @@ pub(super) enum FillError<E> {
     Memory(OutOfMemory),
 }
 
-impl<E> From<Full> for FillError<E> {
-    fn from(_: Full) -> Self {
+impl<E> From<NoRoom> for FillError<E> {
+    fn from(NoRoom: NoRoom) -> Self {
         Self::Full
     }
 }
@@ -71,7 +71,7 @@ impl Filler {
 
     /// Appends the first `len` bits of a hash, with a tag.
     #[inline(always)]
-    pub(super) fn push(&mut self, words: &impl Words, len: u32, tag: u64) -> Result<(), Full> {
+    pub(super) fn push(&mut self, words: &impl Words, len: u32, tag: u64) -> Result<(), NoRoom> {
         let quotient = words.word(0) >> (64 - self.strings.quotient_bits());
         if tag == 0 && len == self.strings.bits_in(1) {
             let stop = u64::from(self.has_stop);
@@ -90,7 +90,7 @@ impl Filler {
 
     /// Appends an entry of a single slot, given as it is stored.
     #[inline(always)]
-    pub(super) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), Full> {
+    pub(super) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), NoRoom> {
         self.loader.push_head(quotient, value)?;
         self.entries += 1;
         Ok(())

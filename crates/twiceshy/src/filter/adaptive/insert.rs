@@ -4,9 +4,10 @@
 //! fingerprint of fresh length that is not a prefix of another: its neighbours in the run tell how long that
 //! is. A covered key may be new or not; the filter already says *maybe* and does not change.
 
+use super::adapt::Place;
 use super::{AdaptiveFilter, Ticket, quotient_of};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Entry, Found, Strings};
+use crate::codec::string::{Found, Strings};
 use crate::error::{Indistinguishable, InsertError, Stale};
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
@@ -90,7 +91,7 @@ impl AdaptiveFilter {
                     return Ok(Insertion::Stored);
                 }
                 Outcome::Full(why) => why,
-                outcome => return self.not_stored(words, outcome),
+                outcome => return self.not_stored(outcome),
             };
             match self.remedy(why, effort) {
                 Remedy::TryHarder => effort = Effort::Utmost,
@@ -103,7 +104,7 @@ impl AdaptiveFilter {
     /// A copy of the table with more room at its end.
     pub(super) fn extended_table(&self, why: Full) -> Result<Table, OutOfMemory> {
         let slots = if let Full::End { slots } = why { slots } else { 0 };
-        self.table.extended(slots)
+        self.table.extended(slots.into())
     }
 
     #[inline(always)]
@@ -114,11 +115,9 @@ impl AdaptiveFilter {
     }
 
     #[cold]
-    fn not_stored(&self, words: &impl Words, outcome: Outcome) -> Result<Insertion, InsertError> {
+    fn not_stored(&self, outcome: Outcome) -> Result<Insertion, InsertError> {
         match outcome {
-            Outcome::Covered(entry) => {
-                Ok(Insertion::Covered(self.ticket(quotient_of(&self.table, words), &entry)))
-            }
+            Outcome::Covered(place) => Ok(Insertion::Covered(self.ticket(place.quotient, &place.entry))),
             Outcome::Indistinguishable => Err(Indistinguishable.into()),
             Outcome::Full(_) | Outcome::Stored => Err(self.no_room()),
         }
@@ -139,35 +138,28 @@ impl AdaptiveFilter {
         Ok(())
     }
 
-    /// Whether there is room for a fingerprint of a hash that none covers; an error if the filter can never
-    /// have room.
+    /// Whether there is room for a fingerprint of a hash, if none covers it; an error if the filter can never have room.
     pub(super) fn room_for(&self, words: &impl Words, tag: u64) -> Result<Room, InsertError> {
-        let fits = |limits| match dispatch(PlanNew {
-            table: &self.table,
-            strings: self.strings(),
-            words,
-            tag,
-            limits,
-        }) {
-            Plan::Fits { .. } | Plan::Covered(_) => Ok(None),
-            Plan::Indistinguishable => Err(Indistinguishable),
-            Plan::Full(why) => Ok(Some(why)),
-        };
-        self.room(fits)
+        self.room(|limits| {
+            match dispatch(PlanNew { table: &self.table, strings: self.strings(), words, tag, limits }) {
+                Plan::Fits { .. } => Ok(Ok(Room::Enough)),
+                Plan::Covered(place) => Ok(Ok(Room::Covered(place))),
+                Plan::Indistinguishable => Err(Indistinguishable.into()),
+                Plan::Full(why) => Ok(Err(why)),
+            }
+        })
     }
 
-    /// Whether there is room, given why there is none within limits.
-    pub(super) fn room<E>(
+    /// Whether there is room, given a plan within limits.
+    pub(super) fn room(
         &self,
-        fits: impl Fn(Limits) -> Result<Option<Full>, E>,
-    ) -> Result<Room, InsertError>
-    where
-        InsertError: From<E>,
-    {
+        plan: impl Fn(Limits) -> Result<Result<Room, Full>, InsertError>,
+    ) -> Result<Room, InsertError> {
         let mut effort = Effort::Usual;
         loop {
-            let Some(why) = fits(effort.limits(self.used_slots(), self.capacity()))? else {
-                return Ok(Room::Enough);
+            let why = match plan(effort.limits(self.used_slots(), self.capacity()))? {
+                Ok(room) => return Ok(room),
+                Err(why) => why,
             };
             match self.remedy(why, effort) {
                 Remedy::TryHarder => effort = Effort::Utmost,
@@ -192,6 +184,8 @@ impl AdaptiveFilter {
 /// Whether there is room for something.
 pub(super) enum Room {
     Enough,
+    /// None is needed: this entry covers the key.
+    Covered(Place),
     /// In a larger spill area.
     NeedsExtension(Full),
     /// In a table of twice as many slots.
@@ -201,7 +195,7 @@ pub(super) enum Room {
 /// What became of a hash.
 enum Outcome {
     Stored,
-    Covered(Entry),
+    Covered(Place),
     Full(Full),
     Indistinguishable,
 }
@@ -209,7 +203,7 @@ enum Outcome {
 /// What could become of a hash.
 enum Plan {
     Fits { edit: Edit, slots: Vec<Slot> },
-    Covered(Entry),
+    Covered(Place),
     Full(Full),
     Indistinguishable,
 }
@@ -231,7 +225,7 @@ impl<W: Words> Kernel for PlanNew<'_, W> {
         let quotient = quotient_of(table, words);
         let run = table.run(cpu, quotient);
         let (at, common_bits) = match strings.find(table, run, words) {
-            Found::Covered(entry) => return Plan::Covered(entry),
+            Found::Covered(entry) => return Plan::Covered(Place { quotient, run, entry }),
             Found::Between { at, common_bits } => (at, common_bits),
         };
         if common_bits >= MAX_BITS {
@@ -279,7 +273,7 @@ impl<W: Words> Kernel for InsertNew<'_, W> {
                 table.commit(cpu, edit, &slots);
                 Outcome::Stored
             }
-            Plan::Covered(entry) => Outcome::Covered(entry),
+            Plan::Covered(place) => Outcome::Covered(place),
             Plan::Full(why) => Outcome::Full(why),
             Plan::Indistinguishable => Outcome::Indistinguishable,
         }

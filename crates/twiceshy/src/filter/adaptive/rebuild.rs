@@ -220,41 +220,36 @@ impl<'a, B: AsRef<[u8]>, W: Words> Filling<'a, B, W> {
     /// Writes the group, in a larger table if need be.
     #[inline(always)]
     fn write<E>(&mut self) -> Result<(), RebuildError<E>> {
-        let mut group = std::mem::take(&mut self.group);
-        if group.is_empty() {
+        if let [Member { words, tag, least }] = self.group.as_slice()
+            && *least <= MAX_BITS
+            && self.filler.push(words, self.filler.strings.fit(*least), *tag).is_ok()
+        {
+            self.group.clear();
             return Ok(());
         }
+        self.write_slowly()
+    }
+
+    /// The same for groups of several keys, and where there is no room.
+    #[cold]
+    fn write_slowly<E>(&mut self) -> Result<(), RebuildError<E>> {
+        let mut group = std::mem::take(&mut self.group);
         // What they have in common now; in a larger table fresh fingerprints have more.
         let from = self.group_bits();
-        while !self.try_write(&mut group, from)? {
-            self.grow()?;
+        loop {
+            match self.filler.push_cut::<_, Infallible>(&mut group, from) {
+                Ok(()) => break,
+                Err(FillError::Full) => self.grow()?,
+                Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
+                Err(FillError::Memory(error)) => return Err(error.into()),
+                Err(FillError::Lookup(never)) => match never {},
+            }
             let fresh = self.filler.strings.bits_in(1);
             group.iter_mut().for_each(|member| member.least = member.least.max(fresh));
         }
         group.clear();
         self.group = group;
         Ok(())
-    }
-
-    /// Writes a group of keys that agree in their first `from` bits. `false` if there is no room; then nothing was
-    /// written.
-    #[inline(always)]
-    fn try_write<E>(&mut self, group: &mut [Member<W>], from: u32) -> Result<bool, RebuildError<E>> {
-        let written = match group {
-            // Nearly always.
-            [Member { words, tag, least }] if *least <= MAX_BITS => {
-                let len = self.filler.strings.fit(*least);
-                self.filler.push(words, len, *tag).map_err(FillError::from)
-            }
-            _ => self.filler.push_cut::<_, Infallible>(group, from),
-        };
-        match written {
-            Ok(()) => Ok(true),
-            Err(FillError::Full) => Ok(false),
-            Err(FillError::Indistinguishable) => Err(Indistinguishable.into()),
-            Err(FillError::Memory(error)) => Err(error.into()),
-            Err(FillError::Lookup(never)) => match never {},
-        }
     }
 
     /// Moves what was written to a larger table.

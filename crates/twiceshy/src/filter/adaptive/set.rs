@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::adapt::Place;
 use super::cut::{Member, cut};
 use super::insert::Room;
 use super::rebuild::Filling;
@@ -153,18 +152,17 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         self.edit(|filter, map| {
             let hasher = filter.hasher.clone();
             let words = KeyWords::new(&hasher, bytes);
-            let (quotient, run, found) = filter.find(&words);
-            let entry = match found {
-                Found::Between { .. } => {
-                    Stop::unless_enough(filter.room_for(&words, tag)?)?;
+            let place = match filter.room_for(&words, tag)? {
+                Room::Covered(place) => place,
+                room => {
+                    Stop::unless_enough(room)?;
                     let new = map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
                     // It has room, so it is stored.
                     let _: Insertion = filter.insert_words(&words, tag)?;
                     return Ok(new);
                 }
-                Found::Covered(entry) => entry,
             };
-            let ticket = filter.ticket(quotient, &entry);
+            let ticket = filter.ticket(place.quotient, &place.entry);
             if ticket.tag == tag {
                 let new = !map.contains(words.word(0), bytes).map_err(SetError::Map)?;
                 if new {
@@ -185,7 +183,6 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             let own = KeyWords::new(&hasher, bytes.to_vec());
             members.push(Member { words: own, tag, least: from.max(fresh) });
             let pieces = cut(&mut members, &strings, from)?;
-            let place = Place { quotient, run, entry };
             Stop::unless_enough(filter.room_to_replace(&place, &members, &pieces)?)?;
             map.insert(words.word(0), bytes, &value_of(tag)).map_err(SetError::Map)?;
             filter.replace(&place, &members, &pieces)?;
@@ -500,7 +497,7 @@ enum Stop<E> {
 impl<E> Stop<E> {
     fn unless_enough(room: Room) -> Result<(), Self> {
         match room {
-            Room::Enough => Ok(()),
+            Room::Enough | Room::Covered(_) => Ok(()),
             Room::NeedsExtension(why) => Err(Self::NeedsExtension(why)),
             Room::NeedsGrow => Err(Self::NeedsGrow),
         }

@@ -4,7 +4,7 @@ use super::fingerprint::Entry;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted;
 use crate::mem::OutOfMemory;
-use crate::table::{Full, Loader, Shape, Table};
+use crate::table::{Loader, NoRoom, Shape, Table};
 
 /// A table with all entries of a stream that are long enough for it, and the others.
 pub(super) struct Filled {
@@ -21,8 +21,8 @@ pub(super) enum FillError {
     Memory(OutOfMemory),
 }
 
-impl From<Full> for FillError {
-    fn from(_: Full) -> Self {
+impl From<NoRoom> for FillError {
+    fn from(NoRoom: NoRoom) -> Self {
         Self::Full
     }
 }

@@ -64,7 +64,7 @@ impl Level {
     ) -> Result<(), Full> {
         match self.change(Place::Table, fingerprint, change, Limits::NONE) {
             Err(full @ Full::End { slots }) => {
-                self.table = self.table.extended(slots).map_err(|_| full)?;
+                self.table = self.table.extended(slots.into()).map_err(|_| full)?;
                 self.change(Place::Table, fingerprint, change, Limits::NONE).map(drop)
             }
             changed => changed.map(drop),

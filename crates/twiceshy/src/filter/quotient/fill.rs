@@ -10,7 +10,7 @@ use crate::bits::word::field_mask;
 use crate::codec::counted;
 use crate::filter::slot_limit;
 use crate::mem::OutOfMemory;
-use crate::table::{Full, Loader, Shape, Table};
+use crate::table::{Loader, NoRoom, Shape, Table};
 
 /// Fills a table with all entries, which come in ascending order. Starts with `shape` and grows to
 /// `max_quotient_bits` at most, as long as there are remainder bits to move.
@@ -95,7 +95,7 @@ impl Filler {
         filled.distinct += 1;
         match write(&mut self.loader, entry) {
             Ok(()) => Ok(()),
-            Err(_) => self.grow_and_write(entry),
+            Err(NoRoom) => self.grow_and_write(entry),
         }
     }
 
@@ -133,7 +133,10 @@ fn loader(shape: Shape) -> Result<Loader, OutOfMemory> {
 
 /// Appends an entry to a table, or nothing if it does not fit.
 #[inline(always)]
-fn write(loader: &mut Loader, FingerprintCount { fingerprint, count }: FingerprintCount) -> Result<(), Full> {
+fn write(
+    loader: &mut Loader,
+    FingerprintCount { fingerprint, count }: FingerprintCount,
+) -> Result<(), NoRoom> {
     let slot_bits = loader.shape().slot_bits();
     counted::push(loader, fingerprint >> slot_bits, fingerprint & field_mask(slot_bits), count)
 }
