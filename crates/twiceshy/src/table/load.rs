@@ -88,6 +88,7 @@ impl Loader {
     }
 
     #[cold]
+    #[inline(never)]
     fn make_room_at(&mut self, start: u64, slots: u64) -> Result<(), NoRoom> {
         if self.free + slots > self.limit { Err(NoRoom) } else { self.extend(start + slots) }
     }
