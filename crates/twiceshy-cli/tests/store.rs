@@ -432,7 +432,7 @@ fn damaged_stores_are_refused() {
         for (bad, words) in [
             ("".into(), "damaged"),
             ("something else\n".into(), "damaged"),
-            (good.replace("format 1", "format 2"), "format version 2"),
+            (good.replace("format 2", "format 3"), "format version 3"),
             (good.replace(engine, "bdb"), "the engine bdb"),
             (good.replace("id ", "id 7"), "damaged"),
         ] {
@@ -464,10 +464,10 @@ fn verify_finds_a_filter_that_does_not_know_the_keys_and_rebuild_mends_it() {
         let sandbox = legs(engine);
         let path = sandbox.path("legs/filter.snapshot");
         let bytes = fs::read(&path).unwrap();
-        // docs/format.md: 56 bytes, which have a checksum of their own, then a filter.
-        let filter = AdaptiveFilter::from_bytes(&bytes[56..]).unwrap();
+        // docs/format.md: 64 bytes, which have a checksum of their own, then a filter.
+        let filter = AdaptiveFilter::from_bytes(&bytes[64..]).unwrap();
         assert!(filter.contains("ant"));
-        fs::write(&path, [&bytes[..56], &filter.empty_like().unwrap().to_bytes()].concat()).unwrap();
+        fs::write(&path, [&bytes[..64], &filter.empty_like().unwrap().to_bytes()].concat()).unwrap();
         sandbox.run("store verify legs").fails(&["filter and rows disagree", "twiceshy store rebuild legs"]);
         let run = sandbox.run("store verify --json legs").status(2);
         assert_eq!(run.json()[0]["ok"], false);

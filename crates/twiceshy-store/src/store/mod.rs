@@ -62,7 +62,7 @@ use twiceshy::{AdaptiveFilter, Record};
 use crate::engine::{Durability, Engine};
 use crate::error::StoreError;
 use crate::files::Files;
-use crate::journal::Mark;
+use crate::journal::{History, Mark};
 use crate::rows::Rows;
 use crate::snapshot::StoreId;
 use crate::sync::{
@@ -129,8 +129,12 @@ struct Shared {
 
 /// What only the holder of the writer lock changes.
 struct Writer {
-    /// The last row of the journal.
+    /// The last row of the journal that is certainly there.
     mark: Mark,
+    /// The last number that a row was given, whether or not it could be written.
+    number: u64,
+    /// The history that begins with the first row of this opening.
+    history: History,
     /// How many records of the journal no snapshot knows.
     records: u64,
     /// With fewer records than this no thread of our own saves the filter again: the last time it could not.

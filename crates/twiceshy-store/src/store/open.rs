@@ -9,7 +9,7 @@
 //! The rows are the truth, and everything else can be made from them. A snapshot of this store that the journal leads on
 //! from is taken; what the journal says is done again: first keys that came and went, then mistakes that were fixed
 //! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
-//! mistakes in the journal, and in a snapshot of another time, are still heeded.
+//! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
 
 use std::io::Read;
 use std::sync::Arc as StdArc;
@@ -32,7 +32,7 @@ use crate::sync::{Arc, Mutex, RwLock};
 const DESCRIPTION: &str = "twiceshy-store";
 const FIRST_LINE: &str = "twiceshy store";
 /// The version of all that is described here.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The rows in [`Space::Meta`]: the store's number, and an empty filter with the settings and the hash key.
 const ID: &[u8] = b"id";
@@ -108,7 +108,7 @@ fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     }
     let format = field("format").and_then(|format| format.parse().ok());
     let found: u32 = format.ok_or_else(|| damaged("does not say its format"))?;
-    if found > FORMAT {
+    if found != FORMAT {
         return Err(StoreError::Version { found, supported: FORMAT });
     }
     let engine = field("engine").ok_or_else(|| damaged("names no engine"))?;
@@ -164,7 +164,16 @@ pub(super) fn open(
     };
     let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
     let mark = Mark { keys, ..extent.last };
-    let writer = Writer { mark, records, retry_at: 0, learned: Vec::new(), is_saved, waiting: Vec::new() };
+    let writer = Writer {
+        mark,
+        number: mark.number,
+        history: random()?,
+        records,
+        retry_at: 0,
+        learned: Vec::new(),
+        is_saved,
+        waiting: Vec::new(),
+    };
     Ok(AdaptiveStore {
         shared: Arc::new(Shared {
             engine,
@@ -199,9 +208,14 @@ fn stored_settings(engine: &dyn Engine) -> Result<Option<Settings>, StoreError> 
     Ok(Some((id, filter)))
 }
 
+fn random() -> Result<[u8; 16], StoreError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Random(error.to_string()))?;
+    Ok(bytes)
+}
+
 fn create(settings: &StoreBuilder, engine: &dyn Engine, files: &dyn Files) -> Result<Settings, StoreError> {
-    let mut id = StoreId::default();
-    getrandom::fill(&mut id).map_err(|error| StoreError::Random(error.to_string()))?;
+    let id = random()?;
     let empty = settings.new_filter()?;
     // Its settings, not its slots: there may be room for many keys. Only a filter with a limit is kept as large as it is,
     // because one that grew to that size would need a bit more for every slot.
@@ -250,12 +264,19 @@ fn recover(
             Unusable::OtherStore => "the snapshot of the filter belongs to another store".to_owned(),
             Unusable::Damaged(what) => format!("the snapshot of the filter cannot be read: {what}"),
         });
-    // How much of the journal the snapshot does not know.
-    let (known, mut records) = (snapshot.as_ref().map_or(0, |(_, mark)| mark.number), 0);
-    let extent = journal::read(engine, &mut |number, _| {
-        records += u64::from(number > known);
+    // How much of the journal the snapshot does not know, and which history the last batch that it knows has here.
+    let (known, mut records) = (snapshot.as_ref().map_or(Mark::default(), |(_, mark)| *mark), 0);
+    let mut history = None;
+    let extent = journal::read(engine, &mut |mark, _| {
+        records += u64::from(mark.number > known.number);
+        if mark.number == known.number {
+            history = Some(mark.history);
+        }
         Ok(())
     })?;
+    if known.number == extent.cleared.number {
+        history = Some(extent.cleared.history);
+    }
     let (hints, why) = match snapshot {
         Ok((mut filter, mark)) => {
             filter.set_growth(growth);
@@ -265,6 +286,8 @@ fn recover(
                 "the snapshot of the filter is older than the journal"
             } else if mark.number > extent.last.number {
                 "the snapshot of the filter is newer than the rows"
+            } else if history != Some(mark.history) {
+                "the snapshot of the filter was made in another copy of the store"
             } else if records < MANY_RECORDS || records < extent.last.keys / ROWS_PER_RECORD {
                 return replay(engine, rows, filter, mark, extent);
             } else {
@@ -283,15 +306,9 @@ fn recover(
         Err(why) => (empty, why),
     };
     let mut opened = rebuild(engine, rows, &hints, extent, why)?;
-    // The numbers of batches go on from the journal's end: an old snapshot must not be met by them again.
+    // If that fails, the next opening is slow again; closing tries again, and says so.
     let mark = Mark { keys: opened.keys, ..extent.last };
-    let saved = snapshot::write(files, id, mark, &opened.filter);
-    opened.is_saved = saved.is_ok();
-    let removed = |_| match files.remove(snapshot::NAME) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => files.sync_folder(),
-    };
-    saved.or_else(removed).map_err(|source| file_error("write", files, snapshot::NAME, source))?;
+    opened.is_saved = snapshot::write(files, id, mark, &opened.filter).is_ok();
     Ok(opened)
 }
 
@@ -310,9 +327,9 @@ fn replay(
     let mut records = 0;
     // Mistakes last: they hold for all keys that are there now.
     for mistakes in [false, true] {
-        journal::read(engine, &mut |number, event| {
+        journal::read(engine, &mut |mark, event| {
             let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
-            if number <= snapshot.number || is_mistake != mistakes {
+            if mark.number <= snapshot.number || is_mistake != mistakes {
                 return Ok(());
             }
             records += 1;

@@ -6,7 +6,7 @@ use twiceshy::error::InsertError;
 use twiceshy::{Insertion, Key, Query, Record, Ticket};
 
 use super::{AdaptiveStore, Shared, Writer};
-use crate::engine::Batch;
+use crate::engine::{Batch, Durability};
 use crate::error::StoreError;
 use crate::journal::{self, Entry, Mark};
 use crate::rows::head;
@@ -106,7 +106,8 @@ impl Shared {
         if batch.is_empty() {
             return Ok(0);
         }
-        self.commit(writer, batch, entry, |keys| keys + added)?;
+        let keys = writer.mark.keys + added;
+        self.commit(writer, batch, entry, keys, self.durability)?;
         Ok(added)
     }
 
@@ -186,29 +187,33 @@ impl Shared {
         let mut batch = Batch::new();
         self.rows.delete(&mut batch, key);
         let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
-        self.commit(writer, batch, entry, |keys| keys.saturating_sub(1))?;
+        let left = writer.mark.keys.saturating_sub(1);
+        self.commit(writer, batch, entry, left, self.durability)?;
         // Nobody changed the filter in between: that takes the writer lock.
         self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
         Ok(true)
     }
 
-    /// Writes a batch and its row of the journal.
+    /// Writes a batch, and its row of the journal with all lessons that are in none yet. If that fails, nobody knows whether
+    /// it is there.
     fn commit(
         &self,
         writer: &mut Writer,
         mut batch: Batch,
         entry: Entry,
-        keys_after: impl FnOnce(u64) -> u64,
+        keys: u64,
+        durability: Durability,
     ) -> Result<(), StoreError> {
-        let keys = keys_after(writer.mark.keys);
         let entry = writer.with_learned(entry);
+        let mut mark = Mark { keys, ..writer.mark };
         if !entry.is_empty() {
-            // If this fails, nobody knows whether the row is there: its number is not used again.
-            writer.mark.number += 1;
-            journal::put(&mut batch, Mark { keys, ..writer.mark }, &entry);
+            // Used once, whatever becomes of the row.
+            writer.number += 1;
+            (mark.number, mark.history) = (writer.number, writer.history);
+            journal::put(&mut batch, writer.mark, mark, &entry);
         }
-        self.engine.write(batch, self.durability)?;
-        writer.mark.keys = keys;
+        self.engine.write(batch, durability)?;
+        writer.mark = mark;
         writer.records += entry.len();
         writer.learned.clear();
         self.keys.store(keys, Ordering::Relaxed);
@@ -227,13 +232,7 @@ impl Shared {
         if writer.learned.is_empty() {
             return Ok(());
         }
-        let entry = writer.with_learned(Entry::default());
-        writer.mark.number += 1;
-        let mut batch = Batch::new();
-        journal::put(&mut batch, writer.mark, &entry);
-        self.engine.write(batch, crate::engine::Durability::Relaxed)?;
-        writer.records += entry.len();
-        writer.learned.clear();
-        Ok(())
+        let keys = writer.mark.keys;
+        self.commit(writer, Batch::new(), Entry::default(), keys, Durability::Relaxed)
     }
 }

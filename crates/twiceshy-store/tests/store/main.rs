@@ -6,6 +6,7 @@ mod attack;
 mod bounds;
 mod common;
 mod conformance;
+mod copies;
 mod crash;
 mod disk;
 mod keys;
