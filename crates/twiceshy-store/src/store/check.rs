@@ -1,4 +1,4 @@
-//! Work on the whole store: checking it, making its filter anew, giving back space, taking in another store.
+//! Work on the whole store: checking it, making its filter anew, giving back space.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -7,14 +7,9 @@ use twiceshy::{AdaptiveSet, Query};
 
 use super::AdaptiveStore;
 use super::open::set_error;
-use super::write::Known;
 use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Ordering;
-
-/// How many rows of another store, and about how many bytes, are taken in at a time.
-const MERGE_ROWS: usize = 1_000;
-const MERGE_BYTES: usize = 1 << 20;
 
 /// What [`AdaptiveStore::verify`] has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +21,6 @@ pub struct Verified {
     pub fingerprints: u64,
     /// How many of them no key is under: leftovers of writes that failed, which the first mistake clears away.
     pub leftovers: u64,
-}
-
-/// What [`AdaptiveStore::merge_from`] has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Merged {
-    /// Keys that were taken in.
-    pub added: u64,
-    /// Keys that both stores had, which keep their value here.
-    pub kept: u64,
 }
 
 impl AdaptiveStore {
@@ -113,29 +98,6 @@ impl AdaptiveStore {
         }
         shared.save()?;
         Ok(shared.engine.compact()?)
-    }
-
-    /// Takes in all keys and values of another store, on whatever engine and with whatever hash. Keys that are in both
-    /// keep the value that they have here. After an error, some are in: do it again.
-    pub fn merge_from(&self, other: &Self) -> Result<Merged, StoreError> {
-        let mut merged = Merged { added: 0, kept: 0 };
-        let mut rows = other.iter().peekable();
-        while rows.peek().is_some() {
-            let (mut page, mut bytes) = (Vec::new(), 0);
-            while page.len() < MERGE_ROWS
-                && bytes < MERGE_BYTES
-                && let Some(row) = rows.next()
-            {
-                let (key, value) = row?;
-                bytes += key.len() + value.len();
-                page.push((key, value));
-            }
-            let page: Vec<_> = page.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
-            let added = self.shared.insert_rows(&page, Known::Keep)?;
-            merged.added += added;
-            merged.kept += page.len() as u64 - added;
-        }
-        Ok(merged)
     }
 }
 

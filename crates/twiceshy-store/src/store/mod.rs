@@ -31,7 +31,8 @@
 //! | `write.rs` | insert, remove, batches |
 //! | `read.rs` | get, batches, iteration |
 //! | `save.rs` | flush, snapshots, the journal's end |
-//! | `check.rs` | verify, rebuild, compact, merge |
+//! | `check.rs` | verify, rebuild, compact |
+//! | `merge.rs` | taking in another store |
 //!
 //! # Source
 //!
@@ -41,6 +42,7 @@
 mod builder;
 mod check;
 mod learn;
+mod merge;
 mod open;
 mod read;
 mod save;
@@ -48,7 +50,8 @@ mod stats;
 mod write;
 
 pub use builder::{EngineKind, StoreBuilder};
-pub use check::{Merged, Verified};
+pub use check::Verified;
+pub use merge::Merged;
 pub use open::Recovery;
 pub use read::Iter;
 pub use stats::StoreStats;
