@@ -74,6 +74,15 @@ impl Shared {
         let has_room = || {
             self.filter().is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
         };
-        while !has_room() && self.grow(&mut writer, &[]).is_ok() {}
+        let mut has_grown = false;
+        while !has_room() && self.grow(&mut writer, &[]).is_ok() {
+            has_grown = true;
+        }
+        drop(writer);
+        if has_grown {
+            // After a crash, too, the rows are to meet a filter that has room for them. If it cannot be saved now, that
+            // only takes longer.
+            let _ = self.save();
+        }
     }
 }
