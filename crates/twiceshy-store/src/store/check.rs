@@ -60,6 +60,7 @@ impl AdaptiveStore {
             return Err(StoreError::Disagree { what });
         }
         // They were counted now.
+        writer.is_saved &= writer.mark.keys == keys;
         writer.mark.keys = keys;
         shared.keys.store(keys, Ordering::Relaxed);
         let fingerprints = filter.fingerprints();
@@ -68,6 +69,9 @@ impl AdaptiveStore {
 
     /// Builds the filter anew from all rows: every key gets a fingerprint of fresh length, leftovers go, and what was
     /// learned stays. Readers go on meanwhile, writers wait. Tells how many keys there are.
+    ///
+    /// If the new filter cannot be saved, that is an error; it is in use all the same, and [`close`](Self::close) tries
+    /// again to save it. Any other error leaves everything as it was.
     pub fn rebuild(&self) -> Result<u64, StoreError> {
         let shared = &self.shared;
         let keys = {
@@ -78,6 +82,7 @@ impl AdaptiveStore {
             let (filter, _) = set.into_parts();
             let keys = filter.len();
             shared.exchange(filter)?;
+            writer.is_saved = false;
             writer.mark.keys = keys;
             shared.keys.store(keys, Ordering::Relaxed);
             keys
@@ -88,13 +93,17 @@ impl AdaptiveStore {
 
     /// Gives back memory and disk space as far as filter and engine can, and makes reads faster; may take long.
     /// Others read and write meanwhile, but not with redb, which must be alone for that: then readers wait, too.
+    ///
+    /// First the filter gets smaller, then it is saved, then the engine does its part. An error ends it there; nothing is
+    /// lost, and it can be done again.
     pub fn compact(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         {
-            let _writer = shared.writer()?;
+            let mut writer = shared.writer()?;
             let mut smaller = shared.filter()?.try_clone()?;
             smaller.shrink_to_fit()?;
             shared.exchange(smaller)?;
+            writer.is_saved = false;
         }
         shared.save()?;
         Ok(shared.engine.compact()?)

@@ -13,6 +13,7 @@
 use super::write::Known;
 use super::{AdaptiveStore, Shared};
 use crate::error::StoreError;
+use crate::rows::Pending;
 use crate::sync::Arc;
 
 /// How many rows, and about how many bytes, are taken in at a time.
@@ -75,7 +76,7 @@ impl Shared {
             self.filter().is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
         };
         let mut has_grown = false;
-        while !has_room() && self.grow(&mut writer, &[]).is_ok() {
+        while !has_room() && self.grow(&mut writer, &Pending::default()).is_ok() {
             has_grown = true;
         }
         drop(writer);

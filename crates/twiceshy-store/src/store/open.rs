@@ -12,6 +12,7 @@
 //! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
 
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::sync::Arc as StdArc;
 
 use twiceshy::error::SetError;
@@ -20,7 +21,7 @@ use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, Record};
 use super::builder::StoreBuilder;
 use super::save::file_error;
 use super::{AdaptiveStore, Shared, Writer};
-use crate::engine::{Batch, Durability, Engine, Space};
+use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
 use crate::journal::{self, Event, Extent, Mark};
@@ -130,7 +131,11 @@ pub(super) fn open(
     files: Box<dyn Files>,
 ) -> Result<AdaptiveStore, StoreError> {
     let described = describe(&*files)?;
-    let stored = stored_settings(&*engine)?;
+    let mut stored = stored_settings(&*engine)?;
+    if described.is_none() && settings.may_create() && stored.is_some() && is_unused(&*engine)? {
+        // It was being made and the last step is missing. Whoever makes it now may have chosen other settings.
+        stored = None;
+    }
     let is_new = stored.is_none();
     let (id, mut empty) = match (stored, &described) {
         (Some((id, empty)), Some(description)) if description.id == id => (id, empty),
@@ -138,7 +143,7 @@ pub(super) fn open(
             return Err(StoreError::damaged("its rows belong to another store than its other files"));
         }
         (None, Some(_)) => return Err(StoreError::damaged("the rows that it had are gone")),
-        // It was being made and the last step is missing.
+        // The description was deleted.
         (Some((id, empty)), None) => {
             write_description(&*files, &*engine, &id)?;
             (id, empty)
@@ -206,6 +211,16 @@ fn stored_settings(engine: &dyn Engine) -> Result<Option<Settings>, StoreError> 
     let filter = AdaptiveFilter::from_bytes(&filter)
         .map_err(|error| StoreError::damaged(format!("the settings of its filter: {error}")))?;
     Ok(Some((id, filter)))
+}
+
+/// Whether nothing was ever stored.
+fn is_unused(engine: &dyn Engine) -> Result<bool, StoreError> {
+    let mut has_rows = false;
+    engine.scan(Space::Rows, Keys::ALL, &mut |_, _| {
+        has_rows = true;
+        ControlFlow::Break(())
+    })?;
+    Ok(!has_rows && journal::read(engine, &mut |_, _| Ok(()))? == Extent::default())
 }
 
 fn random() -> Result<[u8; 16], StoreError> {

@@ -1,10 +1,15 @@
-//! An engine that calls somebody before it does anything.
+//! An engine that calls somebody before it does anything, and files that cannot be written.
 
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use twiceshy_store::MemoryFiles;
 use twiceshy_store::engine::{
     Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, MemoryEngine, Space, Visit,
 };
+use twiceshy_store::files::{Files, NewFile};
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,5 +79,54 @@ impl Engine for Hooked {
 
     fn compact(&self) -> Result<(), EngineError> {
         self.call(Call::Compact)
+    }
+}
+
+/// Files of which none can be written once they are told so. Clones share everything.
+#[derive(Clone)]
+pub(crate) struct FullFiles {
+    files: MemoryFiles,
+    pub(crate) is_full: Arc<AtomicBool>,
+    /// How often it was tried to write one.
+    pub(crate) tried: Arc<AtomicUsize>,
+}
+
+impl FullFiles {
+    pub(crate) fn new(files: MemoryFiles) -> Self {
+        Self { files, is_full: Arc::default(), tried: Arc::default() }
+    }
+}
+
+impl Files for FullFiles {
+    fn path(&self) -> &Path {
+        self.files.path()
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.files.names()
+    }
+
+    fn open(&self, name: &str) -> io::Result<Option<Box<dyn Read + '_>>> {
+        self.files.open(name)
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn NewFile + '_>> {
+        self.tried.fetch_add(1, Ordering::SeqCst);
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.files.create(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.remove(name)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        self.files.sync_folder()
     }
 }

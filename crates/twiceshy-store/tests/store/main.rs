@@ -9,6 +9,7 @@ mod conformance;
 mod copies;
 mod crash;
 mod disk;
+mod errors;
 mod hooked;
 mod keys;
 mod merge;

@@ -44,7 +44,7 @@ fn why(store: &AdaptiveStore) -> String {
 }
 
 #[test]
-fn a_closed_store_opens_at_once_with_all_it_has_learned() {
+fn a_closed_store_opens_with_all_it_has_learned() {
     let folder = tempfile::tempdir().unwrap();
     for &kind in EngineKind::ALL {
         let path = folder.path().join(kind.name());
