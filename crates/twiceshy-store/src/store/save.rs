@@ -12,13 +12,13 @@ impl AdaptiveStore {
     /// If the journal has got long, the filter is saved, too. That it cannot be is no error here, because nothing is lost;
     /// it is tried again, and [`close`](Self::close) says so.
     pub fn flush(&self) -> Result<(), StoreError> {
-        let records = {
+        let is_worth_saving = {
             let mut writer = self.shared.writer()?;
             self.shared.write_learned(&mut writer)?;
-            writer.records
+            self.shared.is_worth_saving(&writer)
         };
         self.shared.engine.sync()?;
-        if records >= self.shared.most_records() {
+        if is_worth_saving {
             let _ = self.shared.save();
         }
         Ok(())
