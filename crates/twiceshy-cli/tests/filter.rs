@@ -368,14 +368,14 @@ fn without_space_nothing_is_left_and_nothing_is_lost() {
     let sandbox = animals("expandable");
     sandbox.write("keys", numbers(50_000));
     let before = sandbox.read("f.tw");
-    let limited = "trap '' XFSZ; ulimit -f 8; exec $TWICESHY filter";
+    let limited = "trap '' XFSZ; ulimit -f 8; exec twiceshy filter";
     for command in ["build g.tw keys", "build --kind quotient g.tw keys", "build --add f.tw keys"] {
         sandbox.shell(&format!("{limited} {command}")).fails(&["cannot write", "File too large"]);
         assert_eq!(sandbox.names(), ["f.tw", "keys"]);
         assert_eq!(sandbox.read("f.tw"), before);
     }
     for command in ["query f.tw keys", "query --count f.tw keys", "query --json f.tw keys", "info f.tw"] {
-        let run = sandbox.shell(&format!("$TWICESHY filter {command} > /dev/full"));
+        let run = sandbox.shell(&format!("twiceshy filter {command} > /dev/full"));
         run.fails(&["cannot write to standard output", "No space left"]);
     }
 }
@@ -384,7 +384,7 @@ fn without_space_nothing_is_left_and_nothing_is_lost() {
 fn whoever_has_read_enough_hears_nothing() {
     let sandbox = animals("expandable");
     sandbox.write("keys", numbers(200_000));
-    let run = sandbox.shell("$TWICESHY filter query f.tw keys | head -1");
+    let run = sandbox.shell("twiceshy filter query f.tw keys | head -1");
     assert_eq!(run.ok().text(), "no\n");
 }
 
