@@ -15,6 +15,7 @@ mod keys;
 mod merge;
 mod model;
 mod power_cut;
+mod readme;
 mod recovery;
 mod split;
 mod threads;
