@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use twiceshy::{AdaptiveSet, Query};
 
 use super::AdaptiveStore;
-use super::open::set_error;
+use super::recover::set_error;
 use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Ordering;

@@ -26,7 +26,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder.rs`, `open.rs` | making and opening; recovery |
+//! | `builder.rs`, `open.rs` | making and opening |
+//! | `recover.rs` | a filter for the rows that are there |
 //! | `learn.rs` | mistakes, growth, the queue |
 //! | `write.rs` | insert, remove, batches |
 //! | `read.rs` | get, batches, iteration |
@@ -45,6 +46,7 @@ mod learn;
 mod merge;
 mod open;
 mod read;
+mod recover;
 mod save;
 mod stats;
 mod write;
@@ -52,8 +54,8 @@ mod write;
 pub use builder::{EngineKind, StoreBuilder};
 pub use check::Verified;
 pub use merge::Merged;
-pub use open::Recovery;
 pub use read::Iter;
+pub use recover::Recovery;
 pub use stats::StoreStats;
 
 use std::fmt;
