@@ -263,8 +263,7 @@ fn an_interrupted_import_says_how_far_it_came_and_can_be_repeated() {
 #[test]
 fn an_import_that_is_to_go_on_goes_on() {
     let sandbox = legs("fjall");
-    let mut command = sandbox.command("sh");
-    command.args(["-c", "trap '' HUP; exec $TWICESHY store import legs -"]).env("TWICESHY", common::PROGRAM);
+    let mut command = sandbox.shell_command("trap '' HUP; exec twiceshy store import legs -");
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(rows(0..20_000).as_bytes()).unwrap();
@@ -308,7 +307,7 @@ fn an_export_is_complete_or_not_there() {
     let exported = sandbox.read("rows.tsv");
     sandbox.run("store export legs rows.tsv").fails(&["rows.tsv exists already", "--force"]);
     sandbox.run("store remove legs ant").ok();
-    let limited = "trap '' XFSZ; ulimit -f 100; exec $TWICESHY store export";
+    let limited = "trap '' XFSZ; ulimit -f 100; exec twiceshy store export";
     for arguments in ["legs new.tsv", "--force legs rows.tsv"] {
         sandbox.shell(&format!("{limited} {arguments}")).fails(&["cannot write", "File too large"]);
     }
@@ -320,11 +319,11 @@ fn an_export_is_complete_or_not_there() {
     sandbox.run("store export legs missing/rows.tsv").fails(&["missing"]);
     sandbox.pipe("pipe");
     sandbox.run("store export --force legs pipe").fails(&["not a regular file"]);
-    let run = sandbox.shell("$TWICESHY store export legs > /dev/full");
+    let run = sandbox.shell("twiceshy store export legs > /dev/full");
     run.fails(&["cannot write to standard output", "No space left"]);
     for command in ["get legs spider", "stats legs", "verify legs", "rebuild legs", "verify --json legs"] {
         sandbox
-            .shell(&format!("$TWICESHY store {command} > /dev/full"))
+            .shell(&format!("twiceshy store {command} > /dev/full"))
             .fails(&["cannot write to standard output"]);
     }
 }
@@ -364,7 +363,7 @@ fn whoever_has_read_enough_hears_nothing() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains('\t'), "{line}");
     ended(child, "export".into()).ok();
-    assert_eq!(sandbox.shell("$TWICESHY store export legs | head -1").ok().text(), line);
+    assert_eq!(sandbox.shell("twiceshy store export legs | head -1").ok().text(), line);
 }
 
 #[test]
@@ -373,7 +372,7 @@ fn without_space_an_import_says_so_and_can_be_repeated() {
         let sandbox = legs(engine);
         let rows: String = (0..20_000).map(|number| format!("{number}\t{}\n", "x".repeat(200))).collect();
         sandbox.write("rows.tsv", &rows);
-        let limited = "trap '' XFSZ; ulimit -f 2000; exec $TWICESHY store import legs rows.tsv";
+        let limited = "trap '' XFSZ; ulimit -f 2000; exec twiceshy store import legs rows.tsv";
         let run: Run = sandbox.shell(limited).status(2);
         assert!(
             run.err.contains("the disk is full") && run.err.contains("import the same again"),
@@ -432,7 +431,7 @@ fn damaged_stores_are_refused() {
         for (bad, words) in [
             ("".into(), "damaged"),
             ("something else\n".into(), "damaged"),
-            (good.replace("format 1", "format 2"), "format version 2"),
+            (good.replace("format 2", "format 3"), "format version 3"),
             (good.replace(engine, "bdb"), "the engine bdb"),
             (good.replace("id ", "id 7"), "damaged"),
         ] {
@@ -464,10 +463,10 @@ fn verify_finds_a_filter_that_does_not_know_the_keys_and_rebuild_mends_it() {
         let sandbox = legs(engine);
         let path = sandbox.path("legs/filter.snapshot");
         let bytes = fs::read(&path).unwrap();
-        // docs/format.md: 56 bytes, which have a checksum of their own, then a filter.
-        let filter = AdaptiveFilter::from_bytes(&bytes[56..]).unwrap();
+        // docs/format.md: 64 bytes, which have a checksum of their own, then a filter.
+        let filter = AdaptiveFilter::from_bytes(&bytes[64..]).unwrap();
         assert!(filter.contains("ant"));
-        fs::write(&path, [&bytes[..56], &filter.empty_like().unwrap().to_bytes()].concat()).unwrap();
+        fs::write(&path, [&bytes[..64], &filter.empty_like().unwrap().to_bytes()].concat()).unwrap();
         sandbox.run("store verify legs").fails(&["filter and rows disagree", "twiceshy store rebuild legs"]);
         let run = sandbox.run("store verify --json legs").status(2);
         assert_eq!(run.json()[0]["ok"], false);

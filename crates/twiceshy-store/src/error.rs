@@ -84,14 +84,14 @@ pub enum StoreError {
         /// What the store says.
         found: String,
     },
-    /// The store was written by a newer version of this library.
+    /// The store was written by another version of this library.
     #[error(
-        "the store has format version {found}, this version of twiceshy reads up to {supported}: use a newer one"
+        "the store has format version {found}, this version of twiceshy reads {supported}: use the one that made it"
     )]
     Version {
         /// The version of the store.
         found: u32,
-        /// The newest version that can be read.
+        /// The version that can be read.
         supported: u32,
     },
     /// Something in the store contradicts something else.

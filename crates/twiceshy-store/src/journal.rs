@@ -1,7 +1,8 @@
 //! What changed since the filter was saved, as rows of the engine.
 //!
 //! Every batch that changes keys has one row in the space [`Journal`](Space::Journal), written with it or not at all.
-//! Its key is a number that counts up, highest byte first; its value:
+//! Its key is a number that counts up, highest byte first, and, in the first row that an opening of the store writes, the
+//! [history](History) that begins there; its value:
 //!
 //! | byte | size | |
 //! |---|---|---|
@@ -14,6 +15,13 @@
 //!
 //! A row in the space [`Meta`](Space::Meta) says up to which number the journal was cleared. The records are logical:
 //! they can be replayed on any older filter, and more than once.
+//!
+//! # Histories
+//!
+//! A folder can be copied, and then both copies go on with the same numbers. So a number alone does not say what happened
+//! up to there. Every opening of a store draws a random name for its own part of the history, and its first batch takes the
+//! name along. Number and name together are found in two engines only if all batches up to there are the same: whoever
+//! copies an engine, or puts back an old one, opens it again before anything else is written.
 
 use std::ops::ControlFlow;
 
@@ -31,11 +39,17 @@ const PAGE_ROWS: usize = 1_000;
 /// How many rows are removed at a time.
 const CLEARED_ROWS: usize = 10_000;
 
+/// The random name of what was written between one opening of a store and the next. What all stores begin with, before
+/// anything is written, has the name 0.
+pub(crate) type History = [u8; 16];
+
 /// A place in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Mark {
     /// The number of the last batch.
     pub(crate) number: u64,
+    /// The history that it belongs to.
+    pub(crate) history: History,
     /// The keys in the store after it.
     pub(crate) keys: u64,
 }
@@ -68,15 +82,19 @@ pub(crate) enum Event {
     Other(Record),
 }
 
-/// Adds the row of a batch to it.
-pub(crate) fn put(batch: &mut Batch, mark: Mark, entry: &Entry) {
+/// Adds the row of a batch to it. `last` is the last row that is certainly there.
+pub(crate) fn put(batch: &mut Batch, last: Mark, mark: Mark, entry: &Entry) {
+    let mut key = mark.number.to_be_bytes().to_vec();
+    if mark.history != last.history {
+        key.extend(mark.history);
+    }
     let mut value = mark.keys.to_le_bytes().to_vec();
     value.extend((entry.inserted.len() as u32).to_le_bytes());
     value.extend(entry.inserted.as_flattened());
     for record in &entry.others {
         record.write_to(&mut value);
     }
-    batch.put(Space::Journal, mark.number.to_be_bytes().to_vec(), value);
+    batch.put(Space::Journal, key, value);
 }
 
 /// What is in the journal.
@@ -90,11 +108,11 @@ pub(crate) struct Extent {
     pub(crate) records: u64,
 }
 
-/// Reads the whole journal and calls `visit` with everything that happened and the number of its row.
-pub(crate) fn read(
-    engine: &dyn Engine,
-    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
-) -> Result<Extent, StoreError> {
+/// What is called with everything that happened and the place of its row.
+type Visit<'a> = dyn FnMut(Mark, Event) -> Result<(), StoreError> + 'a;
+
+/// Reads the whole journal.
+pub(crate) fn read(engine: &dyn Engine, visit: &mut Visit<'_>) -> Result<Extent, StoreError> {
     let cleared = match engine.get(Space::Meta, CLEARED)? {
         None => Mark::default(),
         Some(value) => cleared_from(&value)?,
@@ -118,14 +136,14 @@ pub(crate) fn read(
     Ok(extent)
 }
 
-fn read_row(
-    key: &[u8],
-    value: &[u8],
-    extent: &mut Extent,
-    visit: &mut dyn FnMut(u64, Event) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+fn read_row(key: &[u8], value: &[u8], extent: &mut Extent, visit: &mut Visit<'_>) -> Result<(), StoreError> {
     let damaged = || StoreError::damaged("a row of the journal cannot be read");
-    let number = u64::from_be_bytes(key.try_into().map_err(|_| damaged())?);
+    let (number, history) = key.split_first_chunk().ok_or_else(damaged)?;
+    let number = u64::from_be_bytes(*number);
+    let history = match history {
+        [] => extent.last.history,
+        name => name.try_into().map_err(|_| damaged())?,
+    };
     let (keys, value) = value.split_first_chunk().ok_or_else(damaged)?;
     let (count, value) = value.split_first_chunk().ok_or_else(damaged)?;
     let bytes =
@@ -134,14 +152,15 @@ fn read_row(
     if number <= extent.cleared.number {
         return Ok(());
     }
-    extent.last = Mark { number, keys: u64::from_le_bytes(*keys) };
+    let mark = Mark { number, history, keys: u64::from_le_bytes(*keys) };
+    extent.last = mark;
     for head in heads.as_chunks().0 {
         extent.records += 1;
-        visit(number, Event::Inserted(*head))?;
+        visit(mark, Event::Inserted(*head))?;
     }
     while !records.is_empty() {
         extent.records += 1;
-        visit(number, Event::Other(Record::read_from(&mut records).map_err(|_| damaged())?))?;
+        visit(mark, Event::Other(Record::read_from(&mut records).map_err(|_| damaged())?))?;
     }
     Ok(())
 }
@@ -152,7 +171,8 @@ pub(crate) fn clear(engine: &dyn Engine, up_to: Mark) -> Result<(), StoreError> 
     let until = up_to.number.checked_add(1).map(u64::to_be_bytes);
     let until = until.as_ref().map(<[u8; 8]>::as_slice);
     let mut batch = Batch::new();
-    let value = [up_to.number.to_le_bytes(), up_to.keys.to_le_bytes()].concat();
+    let mut value = [up_to.number.to_le_bytes(), up_to.keys.to_le_bytes()].concat();
+    value.extend(up_to.history);
     batch.put(Space::Meta, CLEARED.to_vec(), value);
     let mut next = Some(Vec::new());
     while let Some(from) = next.take() {
@@ -174,8 +194,11 @@ pub(crate) fn clear(engine: &dyn Engine, up_to: Mark) -> Result<(), StoreError> 
 }
 
 fn cleared_from(value: &[u8]) -> Result<Mark, StoreError> {
-    let parts = value.split_first_chunk().and_then(|(number, rest)| Some((number, rest.try_into().ok()?)));
-    let (number, keys) =
-        parts.ok_or_else(|| StoreError::damaged("the row that says what was cleared is cut off"))?;
-    Ok(Mark { number: u64::from_le_bytes(*number), keys: u64::from_le_bytes(keys) })
+    let parts = value.split_first_chunk().and_then(|(number, rest)| {
+        let (keys, history) = rest.split_first_chunk()?;
+        Some((number, keys, history.try_into().ok()?))
+    });
+    let (number, keys, history) =
+        parts.ok_or_else(|| StoreError::damaged("the row that says what was cleared cannot be read"))?;
+    Ok(Mark { number: u64::from_le_bytes(*number), history, keys: u64::from_le_bytes(*keys) })
 }

@@ -36,6 +36,9 @@
 //! Only the filter is in memory; [`StoreStats::filter_bytes`] tells how large it is. The folder of a store holds the
 //! engine's files, a snapshot of the filter, and a file that says what it is. The engine's files are the truth: without
 //! the snapshot the filter is built from them when the store is opened ([`Recovery`]).
+//!
+//! The folder can be copied while nobody has the store open, and both copies can go on. If the engine's files come from a
+//! backup, or the snapshot from another copy, that is noticed, and the filter is built from the rows.
 
 pub mod engine;
 mod error;

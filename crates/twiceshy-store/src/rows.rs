@@ -200,6 +200,34 @@ impl Rows {
     }
 }
 
+/// Keys that are not in the engine yet, with their hashes.
+#[derive(Default)]
+pub(crate) struct Pending<'a> {
+    /// In order.
+    keys: Vec<(u64, &'a [u8])>,
+}
+
+impl<'a> Pending<'a> {
+    pub(crate) fn new(keys: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
+        let mut keys: Vec<_> = keys.into_iter().collect();
+        keys.sort_unstable();
+        Self { keys }
+    }
+
+    /// Takes one of them out.
+    pub(crate) fn pop(&mut self) -> Option<&'a [u8]> {
+        self.keys.pop().map(|(_, key)| key)
+    }
+
+    /// Those whose hashes begin with a prefix.
+    pub(crate) fn under(&self, prefix: &Prefix, hasher: &Hasher) -> impl Iterator<Item = &'a [u8]> {
+        let hashes = prefix.first_words();
+        let first = self.keys.partition_point(|(hash, _)| hash < hashes.start());
+        let near = self.keys[first..].iter().take_while(move |(hash, _)| hash <= hashes.end());
+        near.map(|(_, key)| *key).filter(|key| prefix.covers(hasher, *key))
+    }
+}
+
 /// The head of the row of a key with this hash.
 pub(crate) fn head(hash: u64, is_long: bool) -> Head {
     let head = (hash >> REST_BITS << 1 | u64::from(is_long)) << (64 - 8 * HEAD_BYTES);

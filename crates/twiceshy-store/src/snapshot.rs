@@ -3,18 +3,21 @@
 //! | byte | size | |
 //! |---|---|---|
 //! | 0 | 8 | `twiceshS` |
-//! | 8 | 4 | version of this layout, 1 |
-//! | 12 | 4 | CRC-32 of bytes 16 to 55 and of bytes 0 to 11 |
+//! | 8 | 4 | version of this layout, 2 |
+//! | 12 | 4 | CRC-32 of bytes 16 to 63 and of bytes 0 to 11 |
 //! | 16 | 16 | the store that it belongs to |
-//! | 32 | 8 | number of the last batch that the filter knows |
-//! | 40 | 8 | keys in the store after it |
-//! | 48 | 8 | 0 |
-//! | 56 | | the filter, in its own format with its own checksums |
+//! | 32 | 16 | the [history](crate::journal::History) of the last batch that the filter knows |
+//! | 48 | 8 | number of that batch |
+//! | 56 | 8 | keys in the store after it |
+//! | 64 | | the filter, in its own format with its own checksums |
 //!
 //! All numbers are little-endian. A snapshot is written when everything that it knows is safe in the engine, so an
-//! engine that lost the end of its writes in a power cut never meets a filter that is ahead of it. One that is ahead all
-//! the same (the rows come from a backup) shows by its number, and is not taken as it is, because it may have forgotten
-//! keys whose removal is undone; but the lengths of its fingerprints say what was learned.
+//! engine that lost the end of its writes in a power cut never meets a filter that is ahead of it.
+//!
+//! It is taken only if the engine has, or had when its journal was cleared, the very batch that it names, and all that came
+//! after it is in the journal. A snapshot that is ahead of the rows (they come from a backup), or comes from a copy of the
+//! store that has gone its own way, is not taken: it may have forgotten keys that are there. But the lengths of its
+//! fingerprints say what was learned.
 
 use std::io::{self, Read};
 
@@ -22,7 +25,7 @@ use twiceshy::AdaptiveFilter;
 use twiceshy::error::ReadError;
 
 use crate::files::{self, Files};
-use crate::journal::Mark;
+use crate::journal::{History, Mark};
 
 /// The name of the file.
 pub(crate) const NAME: &str = "filter.snapshot";
@@ -30,13 +33,13 @@ pub(crate) const NAME: &str = "filter.snapshot";
 const SET_ASIDE: &str = "filter.snapshot.of-newer-version";
 
 const MAGIC: &[u8; 8] = b"twiceshS";
-const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 56;
+const VERSION: u32 = 2;
+const HEADER_BYTES: usize = 64;
 const SUM_AT: usize = 12;
 const ID_AT: usize = 16;
-const NUMBER_AT: usize = 32;
-const KEYS_AT: usize = 40;
-const ZERO_AT: usize = 48;
+const HISTORY_AT: usize = 32;
+const NUMBER_AT: usize = 48;
+const KEYS_AT: usize = 56;
 
 /// A number that tells stores apart.
 pub(crate) type StoreId = [u8; 16];
@@ -55,9 +58,10 @@ pub(crate) fn write(files: &dyn Files, id: &StoreId, mark: Mark, filter: &Adapti
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(MAGIC);
     header[8..SUM_AT].copy_from_slice(&VERSION.to_le_bytes());
-    header[ID_AT..NUMBER_AT].copy_from_slice(id);
+    header[ID_AT..HISTORY_AT].copy_from_slice(id);
+    header[HISTORY_AT..NUMBER_AT].copy_from_slice(&mark.history);
     header[NUMBER_AT..KEYS_AT].copy_from_slice(&mark.number.to_le_bytes());
-    header[KEYS_AT..ZERO_AT].copy_from_slice(&mark.keys.to_le_bytes());
+    header[KEYS_AT..].copy_from_slice(&mark.keys.to_le_bytes());
     let sum = sum(&header);
     header[SUM_AT..ID_AT].copy_from_slice(&sum.to_le_bytes());
     files::replace(files, NAME, |file| {
@@ -130,13 +134,15 @@ fn read_file(mut file: &mut dyn Read, id: &StoreId) -> Result<(AdaptiveFilter, M
     if &header[..8] != MAGIC {
         return Err(damaged("it does not begin like a snapshot"));
     }
-    if number(&header, 8) as u32 > VERSION {
-        return Err(Problem::Newer);
+    match number(&header, 8) as u32 {
+        VERSION => (),
+        older @ ..VERSION => return Err(damaged(format!("it has version {older}, which is too old"))),
+        _ => return Err(Problem::Newer),
     }
-    if number(&header, SUM_AT) as u32 != sum(&header) || number(&header, ZERO_AT) != 0 {
+    if number(&header, SUM_AT) as u32 != sum(&header) {
         return Err(damaged("the checksum of its header is wrong"));
     }
-    if header[ID_AT..NUMBER_AT] != *id {
+    if header[ID_AT..HISTORY_AT] != *id {
         return Err(Problem::Unusable(Unusable::OtherStore));
     }
     let filter = AdaptiveFilter::read_from(&mut file).map_err(|error| match error {
@@ -147,7 +153,9 @@ fn read_file(mut file: &mut dyn Read, id: &StoreId) -> Result<(AdaptiveFilter, M
     if file.read(&mut [0]).map_err(unreadable)? != 0 {
         return Err(damaged("something follows the filter"));
     }
-    Ok((filter, Mark { number: number(&header, NUMBER_AT), keys: number(&header, KEYS_AT) }))
+    let mut history = History::default();
+    history.copy_from_slice(&header[HISTORY_AT..NUMBER_AT]);
+    Ok((filter, Mark { number: number(&header, NUMBER_AT), history, keys: number(&header, KEYS_AT) }))
 }
 
 /// A number of up to eight bytes; those that a number of four does not have are cut off by the caller.

@@ -136,6 +136,10 @@ impl<D: Database> FilteredDb<D> {
     }
 
     /// Stores a value under a key, in place of an older one.
+    ///
+    /// If the filter's own store fails, the database has not been asked. If the database fails, only it knows whether the
+    /// value is there; do it again, or not: the filter says *maybe* to the key until a [`get`](Self::get) finds that it is
+    /// not there.
     pub fn insert<K: Key + ?Sized>(
         &self,
         key: &K,
@@ -182,7 +186,17 @@ impl<D: Database> FilteredDb<D> {
         Ok(self.get(key)?.is_some())
     }
 
-    /// Removes a key. `false` if it was not there.
+    /// Removes a key. Tells whether the database had it, which is read for that.
+    ///
+    /// | | the filter says *maybe* | the filter says *no* |
+    /// |---|---|---|
+    /// | the database has the key | it is removed: `true` | the database is not asked: `false`, as for `get` |
+    /// | the database does not | `false`, and the filter learns that | `false` |
+    ///
+    /// (A key that the database has and the filter says *no* to was not written through here.)
+    ///
+    /// An error of the database ends it, and the filter goes on saying *maybe*; do it again. Once the database has done its
+    /// part, what goes wrong in the filter's own store does not fail this call: it knows a key too many until the next `get`.
     pub fn remove<K: Key + ?Sized>(&self, key: &K) -> Result<bool, FilteredError<D::Error>> {
         let key = key.key_bytes();
         let key = key.as_ref();
@@ -190,8 +204,15 @@ impl<D: Database> FilteredDb<D> {
             return Ok(false);
         }
         let _alone = self.stripe(key)?.lock().map_err(|_| StoreError::Broken)?;
-        self.database.write(key, None).map_err(FilteredError::Database)?;
-        Ok(self.keys.remove(key)?)
+        let was_there = self.database.read(key).map_err(FilteredError::Database)?.is_some();
+        if was_there {
+            self.database.write(key, None).map_err(FilteredError::Database)?;
+        }
+        // If its own store does not have the key, asking for it is how it learns.
+        if let Ok(true) = self.keys.contains_key(key) {
+            let _ = self.keys.remove(key);
+        }
+        Ok(was_there)
     }
 
     /// Tells the filter of keys that the database has already. May be done again after an interruption.

@@ -177,7 +177,7 @@ pub trait Engine: Send + Sync + 'static {
     /// What the engine is called in messages and in the description of a store.
     fn name(&self) -> &'static str;
 
-    /// The longest key that it stores.
+    /// The longest key that it stores. A store's own rows have keys of up to 24 bytes.
     fn max_key_len(&self) -> usize;
 
     /// The longest value that it stores.

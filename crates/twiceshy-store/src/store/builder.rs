@@ -214,6 +214,10 @@ impl StoreBuilder {
         if !self.create && !path.is_dir() {
             return Err(StoreError::NoStore { path: path.to_owned() });
         }
+        // What is wrong with the settings is said before anything is made.
+        if !path.exists() {
+            self.new_filter()?;
+        }
         let folder = Folder::create(path).map_err(|source| file("create", source))?;
         let kind = match open::layout(&folder)? {
             Layout::Store { engine } => {
@@ -245,10 +249,13 @@ impl StoreBuilder {
             }
             (_, Some(found)) => Ok(found),
             (_, None) if !self.create => Err(StoreError::NoStore { path: path.to_owned() }),
-            (asked, None) => asked.or(EngineKind::ALL.first().copied()).ok_or(StoreError::OtherEngine {
-                expected: "one".into(),
-                found: "no engine in this build".into(),
-            }),
+            (asked, None) => {
+                self.new_filter()?;
+                asked.or(EngineKind::ALL.first().copied()).ok_or(StoreError::OtherEngine {
+                    expected: "one".into(),
+                    found: "no engine in this build".into(),
+                })
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Work on the whole store: checking it, making its filter anew, giving back space, taking in another store.
+//! Work on the whole store: checking it, making its filter anew, giving back space.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -6,15 +6,10 @@ use std::ops::ControlFlow;
 use twiceshy::{AdaptiveSet, Query};
 
 use super::AdaptiveStore;
-use super::open::set_error;
-use super::write::Known;
+use super::recover::set_error;
 use crate::engine::Keys;
 use crate::error::StoreError;
 use crate::sync::Ordering;
-
-/// How many rows of another store, and about how many bytes, are taken in at a time.
-const MERGE_ROWS: usize = 1_000;
-const MERGE_BYTES: usize = 1 << 20;
 
 /// What [`AdaptiveStore::verify`] has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +21,6 @@ pub struct Verified {
     pub fingerprints: u64,
     /// How many of them no key is under: leftovers of writes that failed, which the first mistake clears away.
     pub leftovers: u64,
-}
-
-/// What [`AdaptiveStore::merge_from`] has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Merged {
-    /// Keys that were taken in.
-    pub added: u64,
-    /// Keys that both stores had, which keep their value here.
-    pub kept: u64,
 }
 
 impl AdaptiveStore {
@@ -75,6 +60,7 @@ impl AdaptiveStore {
             return Err(StoreError::Disagree { what });
         }
         // They were counted now.
+        writer.is_saved &= writer.mark.keys == keys;
         writer.mark.keys = keys;
         shared.keys.store(keys, Ordering::Relaxed);
         let fingerprints = filter.fingerprints();
@@ -83,6 +69,9 @@ impl AdaptiveStore {
 
     /// Builds the filter anew from all rows: every key gets a fingerprint of fresh length, leftovers go, and what was
     /// learned stays. Readers go on meanwhile, writers wait. Tells how many keys there are.
+    ///
+    /// If the new filter cannot be saved, that is an error; it is in use all the same, and [`close`](Self::close) tries
+    /// again to save it. Any other error leaves everything as it was.
     pub fn rebuild(&self) -> Result<u64, StoreError> {
         let shared = &self.shared;
         let keys = {
@@ -93,6 +82,7 @@ impl AdaptiveStore {
             let (filter, _) = set.into_parts();
             let keys = filter.len();
             shared.exchange(filter)?;
+            writer.is_saved = false;
             writer.mark.keys = keys;
             shared.keys.store(keys, Ordering::Relaxed);
             keys
@@ -103,39 +93,20 @@ impl AdaptiveStore {
 
     /// Gives back memory and disk space as far as filter and engine can, and makes reads faster; may take long.
     /// Others read and write meanwhile, but not with redb, which must be alone for that: then readers wait, too.
+    ///
+    /// First the filter gets smaller, then it is saved, then the engine does its part. An error ends it there; nothing is
+    /// lost, and it can be done again.
     pub fn compact(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
         {
-            let _writer = shared.writer()?;
+            let mut writer = shared.writer()?;
             let mut smaller = shared.filter()?.try_clone()?;
             smaller.shrink_to_fit()?;
             shared.exchange(smaller)?;
+            writer.is_saved = false;
         }
         shared.save()?;
         Ok(shared.engine.compact()?)
-    }
-
-    /// Takes in all keys and values of another store, on whatever engine and with whatever hash. Keys that are in both
-    /// keep the value that they have here. After an error, some are in: do it again.
-    pub fn merge_from(&self, other: &Self) -> Result<Merged, StoreError> {
-        let mut merged = Merged { added: 0, kept: 0 };
-        let mut rows = other.iter().peekable();
-        while rows.peek().is_some() {
-            let (mut page, mut bytes) = (Vec::new(), 0);
-            while page.len() < MERGE_ROWS
-                && bytes < MERGE_BYTES
-                && let Some(row) = rows.next()
-            {
-                let (key, value) = row?;
-                bytes += key.len() + value.len();
-                page.push((key, value));
-            }
-            let page: Vec<_> = page.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
-            let added = self.shared.insert_rows(&page, Known::Keep)?;
-            merged.added += added;
-            merged.kept += page.len() as u64 - added;
-        }
-        Ok(merged)
     }
 }
 

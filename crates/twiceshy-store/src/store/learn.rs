@@ -16,6 +16,7 @@ use super::stats::Count;
 use super::{Shared, Writer};
 use crate::error::StoreError;
 use crate::journal::Entry;
+use crate::rows::Pending;
 use crate::sync::{Arc, Ordering, TryLockError, thread};
 
 /// The queue takes no more lessons than this.
@@ -125,16 +126,14 @@ impl Shared {
     }
 
     /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
-    /// yet, and their hashes, in order.
-    pub(super) fn grow(&self, _: &mut Writer, pending: &[(u64, &[u8])]) -> Result<(), StoreError> {
+    /// yet.
+    pub(super) fn grow(&self, _: &mut Writer, pending: &Pending<'_>) -> Result<(), StoreError> {
         let larger = {
             let filter = self.filter()?;
             filter.grown(|prefix| {
                 let mut keys = self.rows.keys_under(prefix)?;
-                let hashes = prefix.first_words();
-                let first = pending.partition_point(|(hash, _)| hash < hashes.start());
-                for (_, key) in pending[first..].iter().take_while(|(hash, _)| hash <= hashes.end()) {
-                    if prefix.covers(filter.hasher(), *key) && !keys.iter().any(|known| known == key) {
+                for key in pending.under(prefix, filter.hasher()) {
+                    if !keys.iter().any(|known| known == key) {
                         keys.push(key.to_vec());
                     }
                 }
@@ -154,7 +153,7 @@ impl Shared {
     /// Grows the filter and learns what waited for that; some of it may have to wait for more.
     fn grow_and_learn(&self, writer: &mut Writer) {
         let waiting = std::mem::take(&mut writer.waiting);
-        let grown = self.grow(writer, &[]);
+        let grown = self.grow(writer, &Pending::default());
         for key in waiting {
             match grown {
                 Ok(()) => self.take_lesson(writer, key),

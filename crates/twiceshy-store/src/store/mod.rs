@@ -26,12 +26,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder.rs`, `open.rs` | making and opening; recovery |
+//! | `builder.rs`, `open.rs` | making and opening |
+//! | `recover.rs` | a filter for the rows that are there |
 //! | `learn.rs` | mistakes, growth, the queue |
 //! | `write.rs` | insert, remove, batches |
 //! | `read.rs` | get, batches, iteration |
 //! | `save.rs` | flush, snapshots, the journal's end |
-//! | `check.rs` | verify, rebuild, compact, merge |
+//! | `check.rs` | verify, rebuild, compact |
+//! | `merge.rs` | taking in another store |
 //!
 //! # Source
 //!
@@ -41,16 +43,19 @@
 mod builder;
 mod check;
 mod learn;
+mod merge;
 mod open;
 mod read;
+mod recover;
 mod save;
 mod stats;
 mod write;
 
 pub use builder::{EngineKind, StoreBuilder};
-pub use check::{Merged, Verified};
-pub use open::Recovery;
+pub use check::Verified;
+pub use merge::Merged;
 pub use read::Iter;
+pub use recover::Recovery;
 pub use stats::StoreStats;
 
 use std::fmt;
@@ -62,7 +67,7 @@ use twiceshy::{AdaptiveFilter, Record};
 use crate::engine::{Durability, Engine};
 use crate::error::StoreError;
 use crate::files::Files;
-use crate::journal::Mark;
+use crate::journal::{History, Mark};
 use crate::rows::Rows;
 use crate::snapshot::StoreId;
 use crate::sync::{
@@ -129,8 +134,12 @@ struct Shared {
 
 /// What only the holder of the writer lock changes.
 struct Writer {
-    /// The last row of the journal.
+    /// The last row of the journal that is certainly there.
     mark: Mark,
+    /// The last number that a row was given, whether or not it could be written.
+    number: u64,
+    /// The history that begins with the first row of this opening.
+    history: History,
     /// How many records of the journal no snapshot knows.
     records: u64,
     /// With fewer records than this no thread of our own saves the filter again: the last time it could not.

@@ -8,21 +8,27 @@ use crate::{journal, snapshot};
 
 impl AdaptiveStore {
     /// Returns when everything that was acknowledged, and every mistake that was fixed, survives a power cut.
+    ///
+    /// If the journal has got long, the filter is saved, too. That it cannot be is no error here, because nothing is lost;
+    /// it is tried again, and [`close`](Self::close) says so.
     pub fn flush(&self) -> Result<(), StoreError> {
-        let records = {
+        let is_worth_saving = {
             let mut writer = self.shared.writer()?;
             self.shared.write_learned(&mut writer)?;
-            writer.records
+            self.shared.is_worth_saving(&writer)
         };
         self.shared.engine.sync()?;
-        if records >= self.shared.most_records() {
-            self.shared.save()?;
+        if is_worth_saving {
+            let _ = self.shared.save();
         }
         Ok(())
     }
 
-    /// Flushes the store and saves its filter, so that it opens at once the next time; says whether that worked.
-    /// Dropping the store does the same, and cannot say so.
+    /// Flushes the store and saves its filter; says whether both worked. Dropping the store does the same, and cannot say
+    /// so.
+    ///
+    /// The next opening reads the filter, and whatever the engine reads when it is opened: fjall goes through its own log,
+    /// which has the last writes. Without a saved filter it has to be mended first ([`Recovery`](super::Recovery)).
     pub fn close(self) -> Result<(), StoreError> {
         self.shared.end_help();
         self.shared.save_if_changed()
@@ -41,19 +47,21 @@ impl Shared {
         writer.records >= self.most_records().max(writer.retry_at)
     }
 
-    /// Saves the filter, unless the last snapshot knows everything.
+    /// Saves the filter, unless the last snapshot knows everything. Whether or not that works, all that was acknowledged
+    /// is safe afterwards.
     pub(super) fn save_if_changed(self: &Arc<Self>) -> Result<(), StoreError> {
         let changed = {
             let writer = self.writer()?;
             writer.records > 0 || !writer.learned.is_empty() || !writer.is_saved
         };
-        if changed {
-            self.save()?;
-        }
-        Ok(self.engine.sync()?)
+        let saved = if changed { self.save() } else { Ok(()) };
+        self.engine.sync()?;
+        saved
     }
 
     /// Saves the filter and clears the journal up to there. Others read and write meanwhile.
+    ///
+    /// After an error the filter counts as not saved, also if only the journal could not be cleared: it is done again.
     pub(super) fn save(self: &Arc<Self>) -> Result<(), StoreError> {
         let saved = self.try_to_save();
         if saved.is_err() {

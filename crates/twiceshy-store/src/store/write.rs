@@ -6,10 +6,10 @@ use twiceshy::error::InsertError;
 use twiceshy::{Insertion, Key, Query, Record, Ticket};
 
 use super::{AdaptiveStore, Shared, Writer};
-use crate::engine::Batch;
+use crate::engine::{Batch, Durability};
 use crate::error::StoreError;
 use crate::journal::{self, Entry, Mark};
-use crate::rows::head;
+use crate::rows::{Pending, head};
 use crate::sync::{Arc, Ordering};
 
 /// How many keys enter the filter before readers get their turn.
@@ -32,10 +32,20 @@ pub(super) enum Known {
     Keep,
 }
 
+fn insert_error(error: InsertError) -> StoreError {
+    match error {
+        InsertError::Full { used, slots } => StoreError::FilterFull { used, slots },
+        InsertError::Indistinguishable(error) => error.into(),
+        InsertError::Memory(error) => error.into(),
+        error => StoreError::damaged(error.to_string()),
+    }
+}
+
 impl AdaptiveStore {
     /// Stores a value under a key, in place of an older one. `true` if the key is new.
     ///
-    /// The engine is read only if the filter says *maybe*.
+    /// The engine is read only if the filter says *maybe*. If it fails to write, nobody knows whether the row is there;
+    /// any other error leaves everything as it was. The same holds for batches, and for [`remove`](Self::remove).
     pub fn insert<K: Key + ?Sized>(&self, key: &K, value: impl AsRef<[u8]>) -> Result<bool, StoreError> {
         let key = key.key_bytes();
         Ok(self.shared.insert_rows(&[(key.as_ref(), value.as_ref())], Known::Replace)? == 1)
@@ -92,7 +102,12 @@ impl Shared {
     ) -> Result<u64, StoreError> {
         let rows: Vec<NewRow<'_>> =
             rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
-        let is_new = self.enter_filter(writer, &rows)?;
+        let mut is_new = Vec::with_capacity(rows.len());
+        if let Err(error) = self.enter_filter(writer, &rows, &mut is_new) {
+            // What can be read can be taken back; the rest are mistakes that the first query mends.
+            let _ = self.leave_filter(&rows, &is_new);
+            return Err(error);
+        }
         let (mut batch, mut entry) = (Batch::new(), Entry::default());
         for (NewRow { hash, key, value }, is_new) in rows.into_iter().zip(is_new) {
             if is_new {
@@ -106,63 +121,88 @@ impl Shared {
         if batch.is_empty() {
             return Ok(0);
         }
-        self.commit(writer, batch, entry, |keys| keys + added)?;
+        let keys = writer.mark.keys + added;
+        self.commit(writer, batch, entry, keys, self.durability)?;
         Ok(added)
     }
 
-    /// Has the filter cover all keys, and tells which are new.
-    fn enter_filter(&self, writer: &mut Writer, rows: &[NewRow<'_>]) -> Result<Vec<bool>, StoreError> {
-        let mut is_new = vec![true; rows.len()];
-        let mut done = 0;
+    /// Has the filter cover all keys, and tells which are new; after an error, which of the first keys are new and covered
+    /// now.
+    fn enter_filter(
+        &self,
+        writer: &mut Writer,
+        rows: &[NewRow<'_>],
+        is_new: &mut Vec<bool>,
+    ) -> Result<(), StoreError> {
         // The first keys of the batch: one that is covered and not in the engine may be one of them.
         let (mut earlier, mut collected) = (HashSet::<&[u8]>::new(), 0);
-        while done < rows.len() {
-            let (entered, covered) = self.enter_some(&rows[done..])?;
+        while is_new.len() < rows.len() {
+            let done = is_new.len();
+            let mut covered = Vec::new();
+            let entered = self.enter_some(&rows[done..], is_new, &mut covered);
             for (index, ticket) in covered {
-                let index = done + index;
                 let key = rows[index].key;
                 if self.rows.has(key)? {
-                    is_new[index] = false;
                     continue;
                 }
                 earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
-                is_new[index] = !earlier.contains(key);
-                if is_new[index] {
+                if !earlier.contains(key) {
                     // It was covered, and nothing was removed since.
                     self.filter_mut()?.insert_covered(&ticket).map_err(|_| StoreError::Broken)?;
+                    is_new[index] = true;
                 }
             }
-            done += entered;
-            if entered == 0 {
-                let mut pending: Vec<_> = rows[..done].iter().map(|row| (row.hash, row.key)).collect();
-                pending.sort_unstable();
+            entered?;
+            if is_new.len() == done {
+                let pending = Pending::new(rows[..done].iter().map(|row| (row.hash, row.key)));
                 self.grow(writer, &pending)?;
             }
         }
-        Ok(is_new)
+        Ok(())
     }
 
-    /// Has the filter cover some keys; tells how many, and which of them were covered before. None if it must grow.
-    fn enter_some(&self, rows: &[NewRow<'_>]) -> Result<(usize, Vec<(usize, Ticket)>), StoreError> {
+    /// Has the filter cover some keys, and adds to what is known of all keys which of them are certainly new, and which
+    /// were covered before, so that only the engine knows. None if the filter must grow.
+    fn enter_some(
+        &self,
+        rows: &[NewRow<'_>],
+        is_new: &mut Vec<bool>,
+        covered: &mut Vec<(usize, Ticket)>,
+    ) -> Result<(), StoreError> {
         let mut filter = self.filter_mut()?;
-        let mut covered = Vec::new();
         rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
         for (index, row) in rows.iter().take(AT_ONCE).enumerate() {
             if let Some(ahead) = rows.get(index + AHEAD) {
                 filter.prefetch(ahead.hash);
             }
             match filter.insert_hashed(row.key, row.hash) {
-                Ok(Insertion::Stored) => (),
-                Ok(Insertion::Covered(ticket)) => covered.push((index, ticket)),
-                Err(InsertError::NeedsGrow { .. }) => return Ok((index, covered)),
-                Err(InsertError::Full { used, slots }) => return Err(StoreError::FilterFull { used, slots }),
-                Err(InsertError::Indistinguishable(error)) => return Err(error.into()),
-                Err(InsertError::Memory(error)) => return Err(error.into()),
-                Err(error) => return Err(StoreError::damaged(error.to_string())),
+                Ok(Insertion::Stored) => is_new.push(true),
+                Ok(Insertion::Covered(ticket)) => {
+                    covered.push((is_new.len(), ticket));
+                    is_new.push(false);
+                }
+                Err(InsertError::NeedsGrow { .. }) => break,
+                Err(error) => return Err(insert_error(error)),
             }
         }
-        Ok((rows.len().min(AT_ONCE), covered))
+        Ok(())
+    }
+
+    /// Takes back what [`enter_filter`](Self::enter_filter) did before it failed, so that keys that are not stored take no
+    /// room.
+    fn leave_filter(&self, rows: &[NewRow<'_>], is_new: &[bool]) -> Result<(), StoreError> {
+        let new = rows.iter().zip(is_new).filter(|(_, is_new)| **is_new);
+        let mut pending = Pending::new(new.map(|(row, _)| (row.hash, row.key)));
+        while let Some(key) = pending.pop() {
+            let query = self.filter()?.query(key);
+            let Query::Maybe(ticket) = query else { continue };
+            let is_needed = !self.rows.keys_under(ticket.prefix())?.is_empty()
+                || pending.under(ticket.prefix(), self.filter()?.hasher()).next().is_some();
+            // Nobody changed the filter in between: that takes the writer lock.
+            self.filter_mut()?.remove(&ticket, is_needed).map_err(|_| StoreError::Broken)?;
+        }
+        Ok(())
     }
 
     fn remove(self: &Arc<Self>, key: &[u8]) -> Result<bool, StoreError> {
@@ -186,29 +226,33 @@ impl Shared {
         let mut batch = Batch::new();
         self.rows.delete(&mut batch, key);
         let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
-        self.commit(writer, batch, entry, |keys| keys.saturating_sub(1))?;
+        let left = writer.mark.keys.saturating_sub(1);
+        self.commit(writer, batch, entry, left, self.durability)?;
         // Nobody changed the filter in between: that takes the writer lock.
         self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
         Ok(true)
     }
 
-    /// Writes a batch and its row of the journal.
+    /// Writes a batch, and its row of the journal with all lessons that are in none yet. If that fails, nobody knows whether
+    /// it is there.
     fn commit(
         &self,
         writer: &mut Writer,
         mut batch: Batch,
         entry: Entry,
-        keys_after: impl FnOnce(u64) -> u64,
+        keys: u64,
+        durability: Durability,
     ) -> Result<(), StoreError> {
-        let keys = keys_after(writer.mark.keys);
         let entry = writer.with_learned(entry);
+        let mut mark = Mark { keys, ..writer.mark };
         if !entry.is_empty() {
-            // If this fails, nobody knows whether the row is there: its number is not used again.
-            writer.mark.number += 1;
-            journal::put(&mut batch, Mark { keys, ..writer.mark }, &entry);
+            // Used once, whatever becomes of the row.
+            writer.number += 1;
+            (mark.number, mark.history) = (writer.number, writer.history);
+            journal::put(&mut batch, writer.mark, mark, &entry);
         }
-        self.engine.write(batch, self.durability)?;
-        writer.mark.keys = keys;
+        self.engine.write(batch, durability)?;
+        writer.mark = mark;
         writer.records += entry.len();
         writer.learned.clear();
         self.keys.store(keys, Ordering::Relaxed);
@@ -227,13 +271,7 @@ impl Shared {
         if writer.learned.is_empty() {
             return Ok(());
         }
-        let entry = writer.with_learned(Entry::default());
-        writer.mark.number += 1;
-        let mut batch = Batch::new();
-        journal::put(&mut batch, writer.mark, &entry);
-        self.engine.write(batch, crate::engine::Durability::Relaxed)?;
-        writer.records += entry.len();
-        writer.learned.clear();
-        Ok(())
+        let keys = writer.mark.keys;
+        self.commit(writer, Batch::new(), Entry::default(), keys, Durability::Relaxed)
     }
 }

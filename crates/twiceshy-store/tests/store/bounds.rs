@@ -1,18 +1,16 @@
 //! What must stay small whatever is asked of a store: batches, queues, the time that a reader spends for others.
 
 use std::cell::Cell;
-use std::io::{self, Read};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crate::common::{key, stranger};
+use crate::hooked::FullFiles;
 use twiceshy_store::engine::{
     Batch, Change, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit,
 };
-use twiceshy_store::files::{Files, NewFile};
 use twiceshy_store::{AdaptiveStore, MemoryFiles};
 
 thread_local! {
@@ -199,53 +197,12 @@ fn a_store_that_is_always_saved_can_be_closed() {
     });
 }
 
-/// Files of which none can be written once they are told so.
-struct Full {
-    files: MemoryFiles,
-    is_full: Arc<AtomicBool>,
-    tried: Arc<AtomicUsize>,
-}
-
-impl Files for Full {
-    fn path(&self) -> &Path {
-        self.files.path()
-    }
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        self.files.names()
-    }
-
-    fn open(&self, name: &str) -> io::Result<Option<Box<dyn Read + '_>>> {
-        self.files.open(name)
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn NewFile + '_>> {
-        self.tried.fetch_add(1, Ordering::SeqCst);
-        if self.is_full.load(Ordering::SeqCst) {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.files.create(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.files.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.files.remove(name)
-    }
-
-    fn sync_folder(&self) -> io::Result<()> {
-        self.files.sync_folder()
-    }
-}
-
 #[test]
 fn a_filter_that_cannot_be_saved_is_not_copied_after_every_write() {
-    let (engine, files) = (Arc::new(MemoryEngine::new()), MemoryFiles::new());
-    let (is_full, tried) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let full = Full { files: files.clone(), is_full: Arc::clone(&is_full), tried: Arc::clone(&tried) };
-    let store = AdaptiveStore::builder().save_after(10).open_with(Arc::clone(&engine), full).unwrap();
+    let (engine, files) = (Arc::new(MemoryEngine::new()), FullFiles::new(MemoryFiles::new()));
+    let FullFiles { is_full, tried, .. } = &files;
+    let store =
+        AdaptiveStore::builder().save_after(10).open_with(Arc::clone(&engine), files.clone()).unwrap();
     is_full.store(true, Ordering::SeqCst);
     tried.store(0, Ordering::SeqCst);
     for number in 0..2_000 {
@@ -254,7 +211,7 @@ fn a_filter_that_cannot_be_saved_is_not_copied_after_every_write() {
     }
     let in_vain = tried.load(Ordering::SeqCst);
     assert!((2..20).contains(&in_vain), "{in_vain} tries");
-    assert!(store.flush().is_err(), "whoever asks is told");
+    assert!(store.rebuild().is_err(), "whoever asks for it is told");
     // It goes on by itself when there is room again.
     is_full.store(false, Ordering::SeqCst);
     for number in 2_000..8_200 {

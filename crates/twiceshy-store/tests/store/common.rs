@@ -112,6 +112,23 @@ impl Disk {
         Self { power: Power::on(), files: self.files.clone(), log: Arc::new(Mutex::new(log)) }
     }
 
+    /// A copy of the whole disk that goes its own way, taken at this moment.
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = self.after_kill();
+        copy.files = MemoryFiles::new();
+        for name in self.files.names().unwrap() {
+            if let Some(bytes) = read_file(&self.files, &name) {
+                write_file(&copy.files, &name, &bytes);
+            }
+        }
+        copy
+    }
+
+    /// The same files with the engine of another disk, as if its files were put in place of these.
+    pub(crate) fn with_engine_of(&self, other: &Self) -> Self {
+        Self { files: self.copy().files, ..other.copy() }
+    }
+
     pub(crate) fn unsafe_batches(&self) -> usize {
         self.log.lock().unwrap().unsafe_batches.len()
     }
@@ -119,6 +136,21 @@ impl Disk {
     pub(crate) fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
         builder.open_with(self.clone(), DiskFiles(self.clone()))
     }
+}
+
+/// The bytes of a file, if there is one.
+pub(crate) fn read_file(files: &MemoryFiles, name: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    files.open(name).unwrap()?.read_to_end(&mut bytes).unwrap();
+    Some(bytes)
+}
+
+/// Puts a file there, safely.
+pub(crate) fn write_file(files: &MemoryFiles, name: &str, bytes: &[u8]) {
+    let mut file = files.create(name).unwrap();
+    file.write_all(bytes).unwrap();
+    file.sync().unwrap();
+    files.sync_folder().unwrap();
 }
 
 fn failed(error: io::Error) -> EngineError {
@@ -228,6 +260,23 @@ impl Files for DiskFiles {
     fn sync_folder(&self) -> io::Result<()> {
         self.0.power.step()?;
         self.0.files.sync_folder()
+    }
+}
+
+/// The file with the filter.
+pub(crate) const SNAPSHOT: &str = "filter.snapshot";
+
+/// Copies a folder and all that is in it.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use twiceshy_store::engine::{
 fn memory() {
     conformance::check(MemoryEngine::new).unwrap();
     conformance::check(|| MemoryEngine::with_max_key_len(50)).unwrap();
+    conformance::check(|| MemoryEngine::with_max_key_len(24)).unwrap();
+    assert!(conformance::check(|| MemoryEngine::with_max_key_len(23)).unwrap_err().contains("too short"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Model, Random, key, stranger};
+use crate::common::{Model, Random, copy_folder, key, stranger};
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
@@ -190,19 +190,6 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
     }
     println!("{}: killed {times} times, {replayed} times what the journal said was done again", kind.name());
     assert!(replayed > times / 4, "{replayed} of {times}");
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::thread;
 
 use crate::common::key;
 use twiceshy_store::{AdaptiveStore, EngineKind, StoreBuilder};
@@ -20,18 +21,8 @@ fn builder() -> StoreBuilder {
 #[test]
 fn child_of_disk_tests() {
     let Ok(command) = std::env::var(CHILD) else { return };
-    let (what, path) = command.split_once(' ').unwrap();
-    let opened = match what.parse() {
-        Ok(kind) => builder().engine(kind).open(path),
-        Err(_) => builder().open(path),
-    };
-    let store = match opened {
-        Ok(store) => store,
-        Err(error) => {
-            println!("cannot open: {error}");
-            return;
-        }
-    };
+    let (kind, path) = command.split_once(' ').unwrap();
+    let store = builder().engine(kind.parse().unwrap()).open(path).unwrap();
     for first in (0..1_000_000).step_by(20) {
         // What does not compress.
         let byte = |number: u64, i: u64| ((number ^ i << 20).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8;
@@ -46,13 +37,12 @@ fn child_of_disk_tests() {
     println!("stored all");
 }
 
-fn child(shell: &str, what: &str, path: &Path, set_up: impl FnOnce(&mut Command)) -> String {
+fn child(shell: &str, kind: EngineKind, path: &Path) -> String {
     let mut command = Command::new("sh");
     command
         .args(["-c", &format!("{shell} exec \"$0\" --exact disk::child_of_disk_tests --nocapture")])
         .arg(std::env::current_exe().unwrap())
-        .env(CHILD, format!("{what} {}", path.display()));
-    set_up(&mut command);
+        .env(CHILD, format!("{} {}", kind.name(), path.display()));
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{said}{}", String::from_utf8_lossy(&stderr));
@@ -66,7 +56,7 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     // Blocks of 512 bytes. fjall's first file is 64 MiB.
     for (kind, blocks) in [(EngineKind::Redb, 8_000), (EngineKind::Fjall, 140_000)] {
         let path = folder.path().join(kind.name());
-        let said = child(&format!("trap '' XFSZ; ulimit -f {blocks};"), kind.name(), &path, |_| ());
+        let said = child(&format!("trap '' XFSZ; ulimit -f {blocks};"), kind, &path);
         let line = said.lines().find(|line| line.contains("stored ")).unwrap_or_else(|| panic!("{said}"));
         assert!(line.contains("the disk is full") || line.contains("earlier write failed"), "{line}");
         let stored: u64 = line.split(' ').nth(1).unwrap().parse().unwrap();
@@ -84,39 +74,61 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     }
 }
 
-/// As somebody who may not write there.
+/// Does something as somebody whom permissions stop. Root is not, until it gives up its rights; a thread of its own does
+/// that, so no program has to be started by another user, who might not even find it.
+fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let work = || {
+        give_up_rights();
+        work()
+    };
+    thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+fn give_up_rights() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).unwrap();
+}
+
+/// Elsewhere root keeps its rights, and the test below fails for it.
+#[cfg(not(target_os = "linux"))]
+fn give_up_rights() {}
+
+/// Lets nobody write to a folder and what is in it, or its owner again.
+fn let_write(path: &Path, may: bool) {
+    let is_folder = path.is_dir();
+    let mode = if is_folder { 0o500 } else { 0o400 } | if may { 0o200 } else { 0 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    if is_folder {
+        fs::read_dir(path).unwrap().for_each(|entry| let_write(&entry.unwrap().path(), may));
+    }
+}
+
 #[test]
 fn a_folder_that_may_not_be_written_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store");
-    let store = builder().engine(EngineKind::Redb).open(&path).unwrap();
-    store.insert("kept", "1").unwrap();
-    drop(store);
-    let is_root = fs::metadata(folder.path()).unwrap().uid() == 0;
-    let may = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let as_nobody = |command: &mut Command| {
-        // Root may write everywhere.
-        if is_root {
-            command.uid(65_534);
-        }
-    };
-    may(folder.path(), 0o755);
-    may(&path, 0o555);
-    for file in fs::read_dir(&path).unwrap() {
-        may(&file.unwrap().path(), 0o444);
+    for &kind in EngineKind::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let store = builder().engine(kind).open(&path).unwrap();
+        store.insert("kept", "1").unwrap();
+        drop(store);
+        let_write(folder.path(), false);
+        let (probe, said) = without_rights(|| {
+            let probe = fs::write(folder.path().join("probe"), "").map_err(|error| error.kind());
+            let error = |path: &Path| builder().open(path).unwrap_err().to_string();
+            (probe, [error(&path), error(&folder.path().join("new"))])
+        });
+        let_write(folder.path(), true);
+        assert_eq!(
+            probe,
+            Err(ErrorKind::PermissionDenied),
+            "nobody is stopped here, so there is nothing to see"
+        );
+        let [old, new] = said;
+        assert!(old.contains("check their owner and permissions"), "{}: {old}", kind.name());
+        assert!(new.contains("cannot create") && new.contains("ermission denied"), "{}: {new}", kind.name());
+        assert!(!folder.path().join("new").exists());
+        assert_eq!(builder().open(&path).unwrap().get("kept").unwrap(), Some(b"1".to_vec()));
     }
-    let said = child("", "old", &path, as_nobody);
-    assert!(
-        said.contains("cannot open:") && said.contains("permission") || said.contains("Permission"),
-        "{said}"
-    );
-    let said = child("", "new", &folder.path().join("new"), as_nobody);
-    if is_root {
-        assert!(said.contains("cannot create") && said.contains("ermission denied"), "{said}");
-    }
-    may(&path, 0o700);
-    for file in fs::read_dir(&path).unwrap() {
-        may(&file.unwrap().path(), 0o600);
-    }
-    assert_eq!(builder().open(&path).unwrap().get("kept").unwrap(), Some(b"1".to_vec()));
 }

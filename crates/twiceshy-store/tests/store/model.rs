@@ -231,30 +231,3 @@ fn real_engines_behind_failures() {
         }
     }
 }
-
-#[test]
-fn merging_takes_in_what_is_not_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let mine = builder().open(folder.path().join("mine")).unwrap();
-    // Another engine and another hash key.
-    let theirs =
-        builder().engine(twiceshy_store::EngineKind::Redb).open(folder.path().join("theirs")).unwrap();
-    let mut model = Model::default();
-    let rows = |numbers: std::ops::Range<u64>, value: &str| -> Vec<_> {
-        numbers.map(|number| (key(number), value.as_bytes().to_vec())).collect()
-    };
-    theirs.insert_batch(&rows(500..3_000, "theirs")).unwrap();
-    mine.insert_batch(&rows(0..1_000, "mine")).unwrap();
-    for (key, value) in rows(500..3_000, "theirs").into_iter().chain(rows(0..1_000, "mine")) {
-        model.insert(key, value);
-    }
-    let merged = mine.merge_from(&theirs).unwrap();
-    assert_eq!((merged.added, merged.kept), (2_000, 500));
-    model.check(&mine);
-    // Again, after an interruption.
-    let merged = mine.merge_from(&theirs).unwrap();
-    assert_eq!((merged.added, merged.kept), (0, 2_500));
-    let merged = mine.merge_from(&mine).unwrap();
-    assert_eq!((merged.added, merged.kept), (0, 3_000));
-    model.check(&mine);
-}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Disk, Model, key, stranger};
+use crate::common::{Disk, Model, SNAPSHOT, key, stranger};
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
 use twiceshy_store::{
@@ -43,10 +43,8 @@ fn why(store: &AdaptiveStore) -> String {
     }
 }
 
-const SNAPSHOT: &str = "filter.snapshot";
-
 #[test]
-fn a_closed_store_opens_at_once_with_all_it_has_learned() {
+fn a_closed_store_opens_with_all_it_has_learned() {
     let folder = tempfile::tempdir().unwrap();
     for &kind in EngineKind::ALL {
         let path = folder.path().join(kind.name());
@@ -117,8 +115,10 @@ fn a_snapshot_that_is_missing_or_damaged_is_made_anew_from_the_rows() {
         ("cut off at the end", |bytes| bytes.truncate(bytes.len() - 1)),
         ("with something behind it", |bytes| bytes.push(0)),
         ("with another beginning", |bytes| bytes[0] ^= 1),
+        ("of an older version", |bytes| bytes[8] = 1),
         ("with another store's id", |bytes| bytes[20] ^= 1),
-        ("with another number", |bytes| bytes[33] ^= 1),
+        ("with another history", |bytes| bytes[33] ^= 1),
+        ("with another number", |bytes| bytes[49] ^= 1),
         ("with a byte of the filter changed", |bytes| bytes[300] ^= 4),
         ("not a snapshot", |bytes| *bytes = b"hello".repeat(100)),
     ] {
@@ -168,7 +168,7 @@ fn every_bit_of_a_snapshot_counts() {
 #[test]
 fn a_snapshot_of_a_newer_version_is_set_aside() {
     use twiceshy_store::files::Files;
-    for (offset, version) in [(8, 2), (8, 99)] {
+    for (offset, version) in [(8, 3), (8, 99)] {
         let mut newer = Vec::new();
         let (store, _, files) = with_snapshot(|files| {
             files.edit(SNAPSHOT, |bytes| {
@@ -267,15 +267,17 @@ fn another_engine_or_another_folder_is_an_error() {
 }
 
 #[test]
-fn a_store_of_a_newer_format_is_left_alone() {
+fn a_store_of_another_format_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     drop(builder().open(&path).unwrap());
     let description = path.join("twiceshy-store");
     let text = fs::read_to_string(&description).unwrap();
-    fs::write(&description, text.replace("format 1", "format 2")).unwrap();
-    let error = builder().open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Version { found: 2, supported: 1 }), "{error}");
+    for other in [1, 3] {
+        fs::write(&description, text.replace("format 2", &format!("format {other}"))).unwrap();
+        let error = builder().open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Version { found, supported: 2 } if found == other), "{error}");
+    }
     fs::write(&description, "hello").unwrap();
     assert!(matches!(builder().open(&path).unwrap_err(), StoreError::Damaged { .. }));
     fs::write(&description, &text).unwrap();

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::{Disk, Random, key, stranger};
 use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
 use twiceshy_store::{
-    AdaptiveStore, Database, Durability, FilteredDb, KeyValue, MemoryFiles, TwinFilter, TwinStore,
+    AdaptiveStore, Database, Durability, FilteredDb, FilteredError, KeyValue, MemoryFiles, TwinFilter,
+    TwinStore,
 };
 
 /// Somebody's database, which can be made to fail.
@@ -15,6 +16,7 @@ use twiceshy_store::{
 struct Rows {
     rows: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     is_broken: AtomicBool,
+    is_read_only: AtomicBool,
     reads: Mutex<u64>,
 }
 
@@ -35,7 +37,7 @@ impl Database for &Rows {
     }
 
     fn write(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Broken> {
-        if self.is_broken.load(Ordering::Relaxed) {
+        if self.is_broken.load(Ordering::Relaxed) || self.is_read_only.load(Ordering::Relaxed) {
             return Err(Broken);
         }
         match value {
@@ -97,6 +99,84 @@ fn a_database_that_fails_in_between_leaves_no_lasting_mistake() {
     assert_eq!(db.get("lost").unwrap(), None);
     assert!(!db.keys().may_contain("lost").unwrap());
     assert_eq!(db.get("kept").unwrap(), Some(b"1".to_vec()));
+    assert_eq!(db.keys().verify().unwrap().keys, 1);
+}
+
+/// `remove` says what the database says, whatever the filter's own store knows.
+#[test]
+fn removing_says_what_the_database_says() {
+    let rows = Rows::default();
+    let db = FilteredDb::new(&rows, filter());
+    let put = |key: &str| drop(rows.rows.lock().unwrap().insert(key.into(), b"1".to_vec()));
+    let has = |key: &str| rows.rows.lock().unwrap().contains_key(key.as_bytes());
+    // Both have it.
+    db.insert("both", "1").unwrap();
+    assert!(db.remove("both").unwrap());
+    assert!(!has("both") && !db.keys().contains_key("both").unwrap());
+    assert!(!db.remove("both").unwrap());
+    // Only the filter's store has it, as a crash leaves it.
+    db.keys().insert("filter", []).unwrap();
+    assert!(!db.remove("filter").unwrap());
+    assert!(!db.keys().may_contain("filter").unwrap());
+    // Only the database has it, because somebody wrote past the filter. It is not there for `get` either.
+    put("database");
+    assert!(!db.keys().may_contain("database").unwrap());
+    assert_eq!(db.get("database").unwrap(), None);
+    assert!(!db.remove("database").unwrap());
+    assert!(has("database"));
+    // Neither has it.
+    assert!(!db.remove("neither").unwrap());
+    // The filter says *maybe* by mistake: the database is asked, once.
+    (0..30).for_each(|number| db.insert(&key(number), "1").unwrap());
+    let mistake =
+        || (0..).map(|number| format!("nobody {number}")).find(|key| db.keys().may_contain(key).unwrap());
+    let (first, reads) = (mistake().unwrap(), *rows.reads.lock().unwrap());
+    assert!(!db.remove(&first).unwrap());
+    assert!(!db.remove(&first).unwrap());
+    assert_eq!(*rows.reads.lock().unwrap(), reads + 1, "the filter has learned");
+    let second = mistake().unwrap();
+    put(&second);
+    assert!(db.remove(&second).unwrap());
+    assert!(!has(&second));
+}
+
+/// An error of the database changes nothing in the filter; an error of the filter after that fails nobody.
+#[test]
+fn removing_from_what_fails() {
+    let (rows, faults) = (Rows::default(), Faults::default());
+    let engine = FaultyEngine::new(MemoryEngine::new(), faults.clone());
+    let db = FilteredDb::new(&rows, AdaptiveStore::builder().open_with(engine, MemoryFiles::new()).unwrap());
+    for key in ["ant", "bee", "cow"] {
+        db.insert(key, "1").unwrap();
+    }
+    rows.rows.lock().unwrap().remove(&b"cow"[..]);
+    rows.is_broken.store(true, Ordering::Relaxed);
+    for key in ["ant", "cow"] {
+        assert!(matches!(db.remove(key), Err(FilteredError::Database(Broken))));
+        assert!(db.keys().may_contain(key).unwrap());
+    }
+    rows.is_broken.store(false, Ordering::Relaxed);
+    assert_eq!(db.get("ant").unwrap(), Some(b"1".to_vec()));
+    // It can be read, but not written.
+    rows.is_read_only.store(true, Ordering::Relaxed);
+    assert!(matches!(db.remove("ant"), Err(FilteredError::Database(Broken))));
+    assert!(!db.remove("cow").unwrap(), "there is nothing to write");
+    rows.is_read_only.store(false, Ordering::Relaxed);
+    assert_eq!(db.get("ant").unwrap(), Some(b"1".to_vec()));
+    // The filter's own store fails at every call, one after the other.
+    for calls in 0..4 {
+        db.insert("ant", "1").unwrap();
+        db.keys().insert("dog", []).unwrap();
+        faults.fail_after(calls);
+        assert!(db.remove("ant").unwrap());
+        assert!(!db.remove("dog").unwrap());
+        faults.heal();
+        for key in ["ant", "dog"] {
+            assert_eq!(db.get(key).unwrap(), None);
+            assert!(!db.keys().may_contain(key).unwrap(), "the next query mends it");
+        }
+    }
+    assert_eq!(db.get("bee").unwrap(), Some(b"1".to_vec()));
     assert_eq!(db.keys().verify().unwrap().keys, 1);
 }
 

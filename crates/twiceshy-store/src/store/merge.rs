@@ -1,0 +1,89 @@
+//! Taking in another store.
+//!
+//! Rows come in the order of their hashes, which is also the order of the filter's slots if both stores hash alike. A
+//! filter that grew on the way would be filled from its front: all entries so far lie in a part of the table that is too
+//! small for them and push each other along, and short fingerprints cover many keys each, which have to be looked up when
+//! they get longer. So the filter grows first: for as many keys as the larger store has, because there will be no fewer,
+//! and then for as many as the rows so far let expect.
+//!
+//! The union of two filters could be made in one pass, without single inserts. That is of no use here. All keys of the
+//! other store would be covered then, so each of them would have to be looked up to know whether it is new; and those
+//! that are not written in the end, because of an error, would be mistakes to come.
+
+use super::write::Known;
+use super::{AdaptiveStore, Shared};
+use crate::error::StoreError;
+use crate::rows::Pending;
+use crate::sync::Arc;
+
+/// How many rows, and about how many bytes, are taken in at a time.
+const PAGE_ROWS: usize = 4_096;
+const PAGE_BYTES: usize = 1 << 20;
+
+/// What [`AdaptiveStore::merge_from`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Keys that were taken in.
+    pub added: u64,
+    /// Keys that both stores had, which keep their value here.
+    pub kept: u64,
+}
+
+impl AdaptiveStore {
+    /// Takes in all keys and values of another store, on whatever engine and with whatever hash. Keys that are in both
+    /// keep the value that they have here. After an error, some are in: do it again.
+    pub fn merge_from(&self, other: &Self) -> Result<Merged, StoreError> {
+        let mut merged = Merged { added: 0, kept: 0 };
+        let all = other.approximate_len();
+        self.shared.make_room(all.saturating_sub(self.approximate_len()));
+        let mut rows = other.iter().peekable();
+        while rows.peek().is_some() {
+            let (mut page, mut bytes) = (Vec::new(), 0);
+            while page.len() < PAGE_ROWS
+                && bytes < PAGE_BYTES
+                && let Some(row) = rows.next()
+            {
+                let (key, value) = row?;
+                bytes += key.len() + value.len();
+                page.push((key, value));
+            }
+            let page: Vec<_> = page.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+            let added = self.shared.insert_rows(&page, Known::Keep)?;
+            merged.added += added;
+            merged.kept += page.len() as u64 - added;
+            self.shared.make_room(merged.new_among(all));
+        }
+        Ok(merged)
+    }
+}
+
+impl Merged {
+    /// How many of `all` keys will be new that were not taken in yet, if as many are as of those before.
+    fn new_among(self, all: u64) -> u64 {
+        let done = self.added + self.kept;
+        let left = u128::from(all.saturating_sub(done));
+        (left * u128::from(self.added) / u128::from(done.max(1))) as u64
+    }
+}
+
+impl Shared {
+    /// Grows the filter until there is room for so many keys. If it may not grow so far, or cannot, the keys that find no
+    /// room will say so.
+    fn make_room(self: &Arc<Self>, keys: u64) {
+        let Ok(mut writer) = self.writer() else { return };
+        let has_room = || {
+            self.filter().is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
+        };
+        let mut has_grown = false;
+        while !has_room() && self.grow(&mut writer, &Pending::default()).is_ok() {
+            has_grown = true;
+        }
+        drop(writer);
+        if has_grown {
+            // After a crash, too, the rows are to meet a filter that has room for them. If it cannot be saved now, that
+            // only takes longer.
+            let _ = self.save();
+        }
+    }
+}

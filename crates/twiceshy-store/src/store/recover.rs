@@ -1,0 +1,207 @@
+//! A filter for the rows that are there, when a store is opened.
+//!
+//! The rows are the truth, and everything else can be made from them. A snapshot of this store that the journal leads on
+//! from is taken; what the journal says is done again: first keys that came and went, then mistakes that were fixed
+//! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
+//! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
+
+use twiceshy::error::SetError;
+use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, Record};
+
+use super::save::file_error;
+use crate::engine::Engine;
+use crate::error::StoreError;
+use crate::files::Files;
+use crate::journal::{self, Event, Extent, Mark};
+use crate::rows::Rows;
+use crate::snapshot::{self, StoreId, Unusable};
+
+/// A journal with more records than this, and with more than one for so many keys, is not done again record by record:
+/// one pass over all rows is faster, and comes to the same.
+const MANY_RECORDS: u64 = 1_000;
+const ROWS_PER_RECORD: u64 = 10;
+
+pub(super) const UNLIMITED: Growth = Growth::Grow { max_bytes: None };
+
+/// How a store came by its filter when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recovery {
+    /// The store is new.
+    Created,
+    /// The filter was saved when the store was closed.
+    Clean,
+    /// The store was not closed: what the journal said was done again on the last snapshot of the filter.
+    Replayed {
+        /// How many records the journal had.
+        records: u64,
+    },
+    /// The filter was built from all rows.
+    Rebuilt {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A filter that fits the rows.
+pub(super) struct Opened {
+    pub(super) filter: AdaptiveFilter,
+    pub(super) extent: Extent,
+    pub(super) keys: u64,
+    /// Records that no snapshot knows.
+    pub(super) records: u64,
+    /// Whether there is a snapshot that the journal leads on from.
+    pub(super) is_saved: bool,
+    pub(super) recovery: Recovery,
+}
+
+pub(super) fn recover(
+    engine: &dyn Engine,
+    files: &dyn Files,
+    rows: &Rows,
+    id: &StoreId,
+    empty: AdaptiveFilter,
+    growth: Growth,
+) -> Result<Opened, StoreError> {
+    let snapshot = snapshot::read(files, id)
+        .map_err(|source| file_error("read", files, snapshot::NAME, source))?
+        .map_err(|why| match why {
+            Unusable::Missing => "there is no snapshot of the filter".to_owned(),
+            Unusable::Newer { set_aside } => {
+                format!("the snapshot of the filter comes from a newer version; it is kept as {set_aside}")
+            }
+            Unusable::OtherStore => "the snapshot of the filter belongs to another store".to_owned(),
+            Unusable::Damaged(what) => format!("the snapshot of the filter cannot be read: {what}"),
+        });
+    // How much of the journal the snapshot does not know, and which history the last batch that it knows has here.
+    let (known, mut records) = (snapshot.as_ref().map_or(Mark::default(), |(_, mark)| *mark), 0);
+    let mut history = None;
+    let extent = journal::read(engine, &mut |mark, _| {
+        records += u64::from(mark.number > known.number);
+        if mark.number == known.number {
+            history = Some(mark.history);
+        }
+        Ok(())
+    })?;
+    if known.number == extent.cleared.number {
+        history = Some(extent.cleared.history);
+    }
+    let (hints, why) = match snapshot {
+        Ok((mut filter, mark)) => {
+            filter.set_growth(growth);
+            let why = if filter.hasher() != empty.hasher() {
+                "the snapshot of the filter was made with another hash key"
+            } else if mark.number < extent.cleared.number {
+                "the snapshot of the filter is older than the journal"
+            } else if mark.number > extent.last.number {
+                "the snapshot of the filter is newer than the rows"
+            } else if history != Some(mark.history) {
+                "the snapshot of the filter was made in another copy of the store"
+            } else if records < MANY_RECORDS || records < extent.last.keys / ROWS_PER_RECORD {
+                return replay(engine, rows, filter, mark, extent);
+            } else {
+                let is_saved = true;
+                let recovery = Recovery::Replayed { records };
+                return Ok(Opened {
+                    records,
+                    is_saved,
+                    recovery,
+                    ..rebuild(engine, rows, &filter, extent, String::new())?
+                });
+            };
+            let is_ours = filter.hasher() == empty.hasher();
+            (if is_ours { filter } else { empty }, why.to_owned())
+        }
+        Err(why) => (empty, why),
+    };
+    let mut opened = rebuild(engine, rows, &hints, extent, why)?;
+    // If that fails, the next opening is slow again; closing tries again, and says so.
+    let mark = Mark { keys: opened.keys, ..extent.last };
+    opened.is_saved = snapshot::write(files, id, mark, &opened.filter).is_ok();
+    Ok(opened)
+}
+
+/// Does again what the journal says on top of a snapshot.
+fn replay(
+    engine: &dyn Engine,
+    rows: &Rows,
+    mut filter: AdaptiveFilter,
+    snapshot: Mark,
+    extent: Extent,
+) -> Result<Opened, StoreError> {
+    let growth = filter.growth();
+    // What is there must fit: that it is done again in another order may take a slot more.
+    filter.set_growth(UNLIMITED);
+    let mut set = AdaptiveSet::from_parts(filter, rows.clone());
+    let mut records = 0;
+    // Mistakes last: they hold for all keys that are there now.
+    for mistakes in [false, true] {
+        journal::read(engine, &mut |mark, event| {
+            let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
+            if mark.number <= snapshot.number || is_mistake != mistakes {
+                return Ok(());
+            }
+            records += 1;
+            match event {
+                Event::Inserted(head) => {
+                    rows.keys_with(head)?.iter().try_for_each(|key| set.cover(key.as_slice(), 0))
+                }
+                Event::Other(record) => set.replay(&record),
+            }
+            .map_err(set_error)
+        })?;
+    }
+    let (mut filter, _) = set.into_parts();
+    filter.set_growth(growth);
+    let last = if extent.last.number > snapshot.number { extent.last } else { snapshot };
+    let recovery = if records == 0 { Recovery::Clean } else { Recovery::Replayed { records } };
+    Ok(Opened {
+        filter,
+        extent: Extent { last, ..extent },
+        keys: last.keys,
+        records,
+        is_saved: true,
+        recovery,
+    })
+}
+
+/// Builds the filter from all rows. Fingerprints are as long as those in `hints`, so what was learned stays learned.
+fn rebuild(
+    engine: &dyn Engine,
+    rows: &Rows,
+    hints: &AdaptiveFilter,
+    extent: Extent,
+    why: String,
+) -> Result<Opened, StoreError> {
+    let mut mistakes = Vec::new();
+    journal::read(engine, &mut |_, event| {
+        if let Event::Other(record @ Record::Separate(_)) = event {
+            mistakes.push(record);
+        }
+        Ok(())
+    })?;
+    let set = match AdaptiveSet::recover(hints, rows.clone(), mistakes.iter().cloned()) {
+        // A store that has reached its limit can be opened all the same. Fresh fingerprints take a few slots more.
+        Err(SetError::Full { .. }) => {
+            let mut hints = hints.try_clone()?;
+            hints.set_growth(UNLIMITED);
+            AdaptiveSet::recover(&hints, rows.clone(), mistakes)
+        }
+        set => set,
+    };
+    let set = set.map_err(set_error)?;
+    let keys = set.len();
+    let (mut filter, _) = set.into_parts();
+    filter.set_growth(hints.growth());
+    Ok(Opened { filter, extent, keys, records: 0, is_saved: false, recovery: Recovery::Rebuilt { why } })
+}
+
+pub(super) fn set_error(error: SetError<StoreError>) -> StoreError {
+    match error {
+        SetError::Map(error) => error,
+        SetError::Full { used, slots } => StoreError::FilterFull { used, slots },
+        SetError::Indistinguishable(error) => error.into(),
+        SetError::Memory(error) => error.into(),
+        error => StoreError::damaged(error.to_string()),
+    }
+}
