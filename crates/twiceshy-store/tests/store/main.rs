@@ -8,6 +8,7 @@ mod common;
 mod conformance;
 mod copies;
 mod crash;
+mod cycles;
 mod disk;
 mod errors;
 mod hooked;
