@@ -81,7 +81,8 @@ pub enum InsertError {
     /// There is no slot left.
     #[error(
         "the filter is full ({used} of {slots} slots in use): build it larger, allow growth with \
-         grow_to, or call grow(); an adaptive filter needs Growth::Grow and enough max_bytes; if most slots are free, the hashes given to it are badly distributed"
+         grow_to, or call grow(); an adaptive filter needs Growth::Grow and enough max_bytes; if most slots are free, \
+         the hashes given to it are badly distributed"
     )]
     Full {
         /// Slots in use.
@@ -115,7 +116,7 @@ pub enum InsertError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExpandError {
-    /// There are free slots, but none where this hash belongs, and doubling does not help.
+    /// There are free slots, but none near where this hash belongs, and doubling does not help.
     #[error(
         "there is no room for this hash although only {used} of {slots} slots are in use: the hashes given \
          to the filter are badly distributed or too short; let it hash its keys itself"

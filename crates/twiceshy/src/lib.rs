@@ -37,6 +37,10 @@
 //! Queries take `&self` and change nothing. Whatever returns an error has changed nothing either. The
 //! hash key is a secret: it is in no `Debug` output, and in files that only their owner can read.
 //!
+//! Keys may come in any order, also sorted by their hashes, as copying a set gives them. The hashes themselves must be
+//! evenly distributed, which the [`Hasher`]s see to: if a million of your own hashes agree in their first bits, single
+//! operations take up to a millisecond, and are refused with a typed error when that is not enough.
+//!
 //! # Features
 //!
 //! - `serde`: `Serialize` and `Deserialize` for filters, as the bytes of their file format.
