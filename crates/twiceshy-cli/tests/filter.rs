@@ -378,6 +378,16 @@ fn without_space_nothing_is_left_and_nothing_is_lost() {
         let run = sandbox.shell(&format!("$TWICESHY filter {command} > /dev/full"));
         run.fails(&["cannot write to standard output", "No space left"]);
     }
+    // What was done is not to be done again: these keys would count twice.
+    for command in ["build new.tw --key pig", "build --add f.tw --key pig", "merge two.tw f.tw new.tw --json"]
+    {
+        let command = command.replace("build new.tw", "build --like f.tw new.tw");
+        let run = sandbox.shell(&format!("$TWICESHY filter {command} > /dev/full"));
+        run.fails(&["it is done, but nobody could be told", "cannot write to standard output"]);
+    }
+    for file in ["f.tw", "new.tw", "two.tw"] {
+        assert_eq!(sandbox.run(&format!("filter query {file} --key pig")).ok().text(), "maybe\n");
+    }
 }
 
 #[test]

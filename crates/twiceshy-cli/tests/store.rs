@@ -322,7 +322,20 @@ fn an_export_is_complete_or_not_there() {
     sandbox.run("store export --force legs pipe").fails(&["not a regular file"]);
     let run = sandbox.shell("$TWICESHY store export legs > /dev/full");
     run.fails(&["cannot write to standard output", "No space left"]);
-    for command in ["get legs spider", "stats legs", "verify legs", "rebuild legs", "verify --json legs"] {
+    let changes = [
+        "insert --json legs bat two",
+        "remove --json legs bat",
+        "rebuild legs",
+        "create more",
+        "import legs rows.tsv",
+    ];
+    for command in changes {
+        sandbox
+            .shell(&format!("$TWICESHY store {command} > /dev/full"))
+            .fails(&["it is done, but nobody could be told", "cannot write to standard output"]);
+    }
+    sandbox.run("store verify more").ok();
+    for command in ["get legs spider", "stats legs", "verify legs", "verify --json legs"] {
         sandbox
             .shell(&format!("$TWICESHY store {command} > /dev/full"))
             .fails(&["cannot write to standard output"]);
