@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{PROGRAM, Sandbox};
+use common::Sandbox;
 
 const COMMANDS: [&str; 16] = [
     "race",
@@ -93,16 +93,16 @@ fn completions_for_every_shell() {
         }
     }
     sandbox.run("completions csh").fails(&["csh", "bash"]);
-    sandbox.shell("$TWICESHY completions bash > /dev/full").fails(&["cannot write to standard output"]);
-    let script = sandbox.shell("$TWICESHY completions bash > script && bash -n script");
+    sandbox.shell("twiceshy completions bash > /dev/full").fails(&["cannot write to standard output"]);
+    let script = sandbox.shell("twiceshy completions bash > script && bash -n script");
     script.ok();
 }
 
 #[test]
 fn a_closed_standard_error_does_no_harm() {
     let sandbox = Sandbox::new();
-    sandbox.shell("$TWICESHY filter info nothing-here 2>&-").status(2);
-    sandbox.shell("$TWICESHY filter info nothing-here 2>/dev/full").status(2);
+    sandbox.shell("twiceshy filter info nothing-here 2>&-").status(2);
+    sandbox.shell("twiceshy filter info nothing-here 2>/dev/full").status(2);
 }
 
 /// The shell blocks of a section of the README.
@@ -126,7 +126,6 @@ fn the_walk_of_the_readme_works_and_says_what_it_shows() {
         expected += &format!("{shown}\n");
     }
     assert_eq!(script.lines().count(), 6, "{script}");
-    let folder = std::path::Path::new(PROGRAM).parent().unwrap().display().to_string();
-    let run = Sandbox::new().shell(&format!("PATH=\"{folder}:$PATH\"\n{commands}")).ok();
+    let run = Sandbox::new().shell(&commands).ok();
     assert_eq!(run.text(), expected);
 }

@@ -77,10 +77,11 @@ impl Sandbox {
         finish(command, input)
     }
 
-    /// Runs a line of shell, in which `$TWICESHY` is the program.
+    /// Runs a line of shell, in which `twiceshy` is the program, wherever that lies.
     pub(crate) fn shell(&self, line: &str) -> Run {
         let mut command = self.command("sh");
-        command.args(["-c", line]).env("TWICESHY", PROGRAM);
+        let program = "twiceshy() { \"$TWICESHY\" \"$@\"; }";
+        command.args(["-c", &format!("{program}\n{line}")]).env("TWICESHY", PROGRAM);
         finish(command, b"")
     }
 
