@@ -24,6 +24,12 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> any
     written(write(&mut out).and_then(|()| out.flush()))
 }
 
+/// What became of telling that something was done. If nobody could be told, it is done all the same, and whoever reads
+/// the error should not do it again.
+pub(crate) fn told(result: anyhow::Result<()>) -> anyhow::Result<()> {
+    result.context("it is done, but nobody could be told")
+}
+
 /// Prints a value as a line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(|out| write_json(out, value))

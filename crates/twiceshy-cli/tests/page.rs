@@ -28,7 +28,9 @@ fn load(page: &Path) -> Loaded {
         ])
         .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", page.display()))
+        .arg(url(page))
+        // It keeps things at home, too; that may be a place where nobody can write.
+        .env("HOME", profile.path())
         .stdin(Stdio::null())
         .output()
         .expect("chromium, the browser, is needed for this test: apt-get install chromium");
@@ -36,6 +38,22 @@ fn load(page: &Path) -> Loaded {
     let loaded = Loaded { dom: text(output.stdout), log: text(output.stderr) };
     assert!(output.status.success(), "{}", loaded.log);
     loaded
+}
+
+/// Where a file is, for a browser: with `%` and two digits for whatever could mean something in a URL.
+fn url(path: &Path) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let digits = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|&byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    format!("file://{}", digits.collect::<String>())
+}
+
+#[test]
+fn names_of_files_become_urls() {
+    assert_eq!(url(Path::new("/tmp/a b#c%/ä.html")), "file:///tmp/a%20b%23c%25/%C3%A4.html");
 }
 
 /// What is wrong with a page, as far as a browser can tell.

@@ -390,6 +390,35 @@ fn figures_are_shown_even_if_they_cannot_be_written() {
     assert_eq!(names(&dir), [""; 0]);
 }
 
+/// The same if its stores cannot be removed: here, because somebody has moved them away.
+#[cfg(unix)]
+#[test]
+fn figures_are_shown_even_if_the_stores_cannot_be_removed() {
+    let folder = TempDir::new().unwrap();
+    let (out, dir) = (folder.path().join("out"), folder.path().join("dir"));
+    fs::create_dir(&dir).unwrap();
+    let mut command = twiceshy();
+    command.args(["--engine", "redb", "--keys", "300", "--queries", "20000"]);
+    command.arg("--out").arg(&out).arg("--dir").arg(&dir);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    let all_made = || names(&dir).first().filter(|name| dir.join(name).join("3/rows").exists()).cloned();
+    let name = loop {
+        if let Some(name) = all_made() {
+            break name;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "no stores were made");
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    fs::rename(dir.join(name), folder.path().join("moved")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot remove") && said.contains("please do"), "{said}");
+    assert!(text(&output.stdout).contains("Under attack:"), "{}", text(&output.stdout));
+    assert_eq!(names(&out), ["race.html", "race.json"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_behind() {

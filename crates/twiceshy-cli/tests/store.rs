@@ -263,7 +263,10 @@ fn an_interrupted_import_says_how_far_it_came_and_can_be_repeated() {
 #[test]
 fn an_import_that_is_to_go_on_goes_on() {
     let sandbox = legs("fjall");
-    let mut command = sandbox.shell_command("trap '' HUP; exec twiceshy store import legs -");
+    let mut command = sandbox.command("sh");
+    command
+        .args(["-c", "trap '' HUP; exec \"$TWICESHY\" store import legs -"])
+        .env("TWICESHY", common::PROGRAM);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(rows(0..20_000).as_bytes()).unwrap();
@@ -307,7 +310,7 @@ fn an_export_is_complete_or_not_there() {
     let exported = sandbox.read("rows.tsv");
     sandbox.run("store export legs rows.tsv").fails(&["rows.tsv exists already", "--force"]);
     sandbox.run("store remove legs ant").ok();
-    let limited = "trap '' XFSZ; ulimit -f 100; exec twiceshy store export";
+    let limited = "trap '' XFSZ; ulimit -f 100; twiceshy store export";
     for arguments in ["legs new.tsv", "--force legs rows.tsv"] {
         sandbox.shell(&format!("{limited} {arguments}")).fails(&["cannot write", "File too large"]);
     }
@@ -321,7 +324,20 @@ fn an_export_is_complete_or_not_there() {
     sandbox.run("store export --force legs pipe").fails(&["not a regular file"]);
     let run = sandbox.shell("twiceshy store export legs > /dev/full");
     run.fails(&["cannot write to standard output", "No space left"]);
-    for command in ["get legs spider", "stats legs", "verify legs", "rebuild legs", "verify --json legs"] {
+    let changes = [
+        "insert --json legs bat two",
+        "remove --json legs bat",
+        "rebuild legs",
+        "create more",
+        "import legs rows.tsv",
+    ];
+    for command in changes {
+        sandbox
+            .shell(&format!("twiceshy store {command} > /dev/full"))
+            .fails(&["it is done, but nobody could be told", "cannot write to standard output"]);
+    }
+    sandbox.run("store verify more").ok();
+    for command in ["get legs spider", "stats legs", "verify legs", "verify --json legs"] {
         sandbox
             .shell(&format!("twiceshy store {command} > /dev/full"))
             .fails(&["cannot write to standard output"]);
@@ -372,7 +388,7 @@ fn without_space_an_import_says_so_and_can_be_repeated() {
         let sandbox = legs(engine);
         let rows: String = (0..20_000).map(|number| format!("{number}\t{}\n", "x".repeat(200))).collect();
         sandbox.write("rows.tsv", &rows);
-        let limited = "trap '' XFSZ; ulimit -f 2000; exec twiceshy store import legs rows.tsv";
+        let limited = "trap '' XFSZ; ulimit -f 2000; twiceshy store import legs rows.tsv";
         let run: Run = sandbox.shell(limited).status(2);
         assert!(
             run.err.contains("the disk is full") && run.err.contains("import the same again"),

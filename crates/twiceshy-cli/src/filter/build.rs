@@ -12,9 +12,9 @@ use twiceshy::{ExpandableFilter, Hasher, QuotientFilter, QuotientFilterBuilder};
 
 use super::any::{AnyFilter, needs_its_keys};
 use super::info::Info;
-use crate::Outcome;
 use crate::input::KeyArgs;
 use crate::target::Target;
+use crate::{Outcome, output};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let filter = start.fill(args)?;
     filter.save(&target)?;
-    Info::new(&args.file, &filter, None).report(args.json)?;
+    output::told(Info::new(&args.file, &filter, None).report(args.json))?;
     Ok(Outcome::Done)
 }
 

@@ -7,8 +7,8 @@ use twiceshy::{FilterKind, Hasher, QuotientFilter};
 
 use super::any::{AnyFilter, needs_its_keys};
 use super::info::Info;
-use crate::Outcome;
 use crate::target::Target;
+use crate::{Outcome, output};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         AnyFilter::Adaptive(_) => return Err(needs_its_keys(path)),
     };
     merged.save(&target)?;
-    Info::new(&args.out, &merged, None).report(args.json)?;
+    output::told(Info::new(&args.out, &merged, None).report(args.json))?;
     Ok(Outcome::Done)
 }
 

@@ -57,9 +57,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let stores = stores_folder(args)?;
     let report = run::race(args, &dataset, stores.path())?;
     let place = stores.path().to_owned();
-    stores.close().with_context(|| format!("cannot remove {}: please do", place.display()))?;
+    let removed = stores.close().with_context(|| format!("cannot remove {}: please do", place.display()));
 
-    // Whatever becomes of the files, the figures are shown; whoever closed the pipe still gets the files.
+    // Whatever becomes of the folder and the files, the figures are shown; whoever closed the pipe still gets the files.
     let json = serde_json::to_string_pretty(&report)? + "\n";
     let written = write_files(&out, picture.as_ref(), &report, &json);
     let mut stdout = output::stdout();
@@ -73,6 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     stdout.flush()?;
     written?;
+    removed?;
     Ok(Outcome::Done)
 }
 

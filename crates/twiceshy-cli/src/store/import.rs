@@ -108,15 +108,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return Err(if error.is::<Interrupted>() { error.context(what) } else { anyhow!(what) });
     }
     closed?;
-    if args.json {
-        output::print_json(&done)?;
+    output::told(if args.json {
+        output::print_json(&done)
     } else {
         let (new, replaced, keys) =
             (HumanCount(done.new), HumanCount(done.replaced), count(done.keys, "key"));
         output::print(|out| {
             writeln!(out, "{rows} imported: {new} new, {replaced} replaced; the store has {keys}")
-        })?;
-    }
+        })
+    })?;
     Ok(Outcome::Done)
 }
 

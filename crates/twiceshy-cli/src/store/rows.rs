@@ -78,7 +78,7 @@ pub(super) fn insert(args: &InsertArgs) -> anyhow::Result<Outcome> {
     if args.json {
         let mut object = row(&key);
         object.insert("new".into(), is_new.into());
-        output::print_json(&object)?;
+        output::told(output::print_json(&object))?;
     }
     Ok(Outcome::Done)
 }
@@ -180,7 +180,8 @@ pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     }
     close(&args.folder, store)?;
     if args.json {
-        output::print_json(&json!({ "removed": removed, "missing": keys.len() - removed }))?;
+        let found = json!({ "removed": removed, "missing": keys.len() - removed });
+        output::told(output::print_json(&found))?;
     }
     Ok(found(removed == keys.len()))
 }

@@ -51,11 +51,11 @@ pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     }
     close(&args.folder, store)?;
     let engine = args.engine.name();
-    if args.json {
-        output::print_json(&json!({ "folder": folder.to_string(), "engine": engine }))?;
+    output::told(if args.json {
+        output::print_json(&json!({ "folder": folder.to_string(), "engine": engine }))
     } else {
-        output::print(|out| writeln!(out, "{folder}: a new store on {engine}"))?;
-    }
+        output::print(|out| writeln!(out, "{folder}: a new store on {engine}"))
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -216,11 +216,11 @@ pub(super) fn rebuild(args: &RebuildArgs) -> anyhow::Result<Outcome> {
     let store = open(&args.folder)?;
     let keys = store.rebuild().map_err(explain(&args.folder))?;
     close(&args.folder, store)?;
-    if args.json {
-        output::print_json(&json!({ "keys": keys }))?;
+    output::told(if args.json {
+        output::print_json(&json!({ "keys": keys }))
     } else {
         let folder = args.folder.display();
-        output::print(|out| writeln!(out, "{folder}: a new filter for {}", count(keys, "key")))?;
-    }
+        output::print(|out| writeln!(out, "{folder}: a new filter for {}", count(keys, "key")))
+    })?;
     Ok(Outcome::Done)
 }

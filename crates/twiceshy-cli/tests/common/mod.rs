@@ -77,19 +77,12 @@ impl Sandbox {
         finish(command, input)
     }
 
-    /// A line of shell, in which `twiceshy` is the program, wherever it lies.
-    pub(crate) fn shell_command(&self, line: &str) -> Command {
-        let folder = Path::new(PROGRAM).parent().unwrap().to_owned();
-        let others = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::iter::once(folder).chain(std::env::split_paths(&others));
-        let mut command = self.command("sh");
-        command.args(["-c", line]).env("PATH", std::env::join_paths(folders).unwrap());
-        command
-    }
-
-    /// Runs a line of shell.
+    /// Runs a line of shell, in which `twiceshy` is the program, wherever that lies.
     pub(crate) fn shell(&self, line: &str) -> Run {
-        finish(self.shell_command(line), b"")
+        let mut command = self.command("sh");
+        let program = "twiceshy() { \"$TWICESHY\" \"$@\"; }";
+        command.args(["-c", &format!("{program}\n{line}")]).env("TWICESHY", PROGRAM);
+        finish(command, b"")
     }
 
     /// Starts the program with pipes for input and output.

@@ -7,7 +7,8 @@
 //!
 //! - a table gets a larger spill area if there is no free slot up to its end;
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
-//!   would shift two thousand slots, up to six doublings if it would shift sixty thousand;
+//!   would shift two thousand slots, up to six doublings if it would shift sixty thousand, or if many edits in a crowd have
+//!   shifted more than growing costs;
 //! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
@@ -43,12 +44,11 @@ impl Effort {
     /// What an edit may take in a table that uses some slots and may use more.
     #[inline(always)]
     pub(super) fn limits(self, used: u64, slots: u64) -> Limits {
-        let reach = match self {
-            Self::Usual if used <= slots / 4 * 3 => LONG,
-            Self::Usual => LONG_IF_LOADED,
-            Self::Utmost => FARTHEST,
-        };
-        Limits { slots, reach }
+        match self {
+            Self::Usual if used <= slots / 4 * 3 => Limits { slots, reach: LONG, work: 4 * slots },
+            Self::Usual => Limits { slots, reach: LONG_IF_LOADED, work: u64::MAX },
+            Self::Utmost => Limits { slots, reach: FARTHEST, work: u64::MAX },
+        }
     }
 }
 
@@ -91,6 +91,8 @@ impl Crowded {
             Full::Slots => u64::MAX,
             Full::End { .. } if can_extend() => return Remedy::Extend,
             Full::End { .. } => LARGER.1,
+            // It was not this edit that was too much, but all of them together.
+            Full::Far { reach } if u64::from(reach) <= LONG => LARGER.1,
             Full::Far { reach } => (u64::from(reach) / SLOTS_PER_SIZE).clamp(LARGER.0, LARGER.1),
         };
         let is_far = matches!(why, Full::Far { .. });

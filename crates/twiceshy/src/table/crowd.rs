@@ -19,9 +19,16 @@ pub(super) struct Crowd {
     pub(super) block: u64,
     pub(super) own: u64,
     pub(super) saturated_to: u64,
+    /// How many slots edits in a crowd have shifted.
+    pub(super) work: u64,
 }
 
 impl Crowd {
+    /// Something was removed: the place may be another one.
+    pub(super) fn forget_place(&mut self) {
+        *self = Self { work: self.work, ..Self::default() };
+    }
+
     /// A slot was taken for a quotient of block `home`, in block `last`: everything in between moved one slot up.
     pub(super) fn moved_up(&mut self, home: u64, last: u64) {
         if home < self.block && self.block <= last {
@@ -30,7 +37,24 @@ impl Crowd {
     }
 }
 
+/// An edit that shifts more slots than this does so in a crowd, if a quarter of the table is free: with evenly distributed
+/// hashes in no order it is one in a million.
+pub(super) const CROWDED_REACH: u64 = 256;
+
 impl Table {
+    /// Counts the slots that an edit shifts, if that is in a crowd.
+    #[inline(always)]
+    pub(super) fn count_work(&mut self, slots: u64) {
+        if slots > CROWDED_REACH && self.used < self.shape.quotients() / 4 * 3 {
+            self.crowd.work += slots;
+        }
+    }
+
+    /// The work of edits in a crowd is counted from now on.
+    pub(crate) fn forget_work(&mut self) {
+        self.crowd.work = 0;
+    }
+
     /// Whether an edit that took a slot in block `last` for a quotient of block `home` reached far, which is where offsets
     /// are saturated.
     #[inline(always)]

@@ -9,7 +9,7 @@
 //! start in the moved stretch shrink by one. A saturated offset says only "at least", so it is
 //! computed anew.
 
-use super::crowd::Crowd;
+use super::crowd::CROWDED_REACH;
 use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
@@ -55,6 +55,7 @@ pub(crate) struct Edit {
 impl Table {
     /// Plans to replace the `remove` slots at `at` by `insert` others. They lie in `run`, the run of
     /// `quotient`, and begin and end between entries; `at` may be the end of the run.
+    #[expect(clippy::too_many_arguments, reason = "where, how many, and within which limits")]
     #[inline(always)]
     pub(crate) fn plan<C: Cpu>(
         &self,
@@ -88,7 +89,7 @@ impl Table {
         }
         let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more as u32 })?;
         let reach = (free - at).max((run.end - run.start).saturating_mul(4));
-        if reach > limits.reach {
+        if reach > limits.reach || self.crowd.work > limits.work && reach > CROWDED_REACH {
             return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
         }
         Ok(free)
@@ -210,6 +211,7 @@ impl Table {
     /// What is left in `from` has both bits 0 and an unspecified value.
     #[inline(always)]
     fn shift_up(&mut self, from: u64, free: u64) {
+        self.count_work(free - from);
         let (first_block, first_i) = split(from);
         let (mut block, mut end) = split(free);
         let width = self.shape.slot_bits() as usize;
@@ -330,7 +332,7 @@ impl Table {
     #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
         let first = split(quotient).0;
-        self.crowd = Crowd::default();
+        self.crowd.forget_place();
         // The first own slot of the block before, once a saturated offset asks for it.
         let mut own = None;
         for block in first + 1..=split(freed).0 {

@@ -136,11 +136,13 @@ pub(crate) struct Limits {
     pub(crate) slots: u64,
     /// How many slots may be shifted, and four times as many as a run may have: to search it takes about as long.
     pub(crate) reach: u64,
+    /// How many slots may have been shifted by edits in a crowd since the table was made.
+    pub(crate) work: u64,
 }
 
 impl Limits {
     /// Whatever is possible.
-    pub(crate) const NONE: Self = Self { slots: u64::MAX, reach: u64::MAX };
+    pub(crate) const NONE: Self = Self { slots: u64::MAX, reach: u64::MAX, work: u64::MAX };
 }
 
 /// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.

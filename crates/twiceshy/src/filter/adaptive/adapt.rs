@@ -312,6 +312,7 @@ impl AdaptiveFilter {
             let Err(why) = replaced else { break };
             let extended = match self.remedy(why, effort) {
                 Remedy::TryHarder => {
+                    self.table.forget_work();
                     effort = Effort::Utmost;
                     continue;
                 }

@@ -94,7 +94,10 @@ impl AdaptiveFilter {
                 outcome => return self.not_stored(outcome),
             };
             match self.remedy(why, effort) {
-                Remedy::TryHarder => effort = Effort::Utmost,
+                Remedy::TryHarder => {
+                    self.table.forget_work();
+                    effort = Effort::Utmost;
+                }
                 Remedy::Extend => self.table = self.extended_table(why)?,
                 Remedy::Grow | Remedy::None => return Err(self.no_room()),
             }

@@ -80,7 +80,10 @@ impl ExpandableFilter {
         let may_grow = level.table.shape().quotient_bits() < Shape::MAX_QUOTIENT_BITS;
         let crowded = Crowded { why, effort, used: level.table.used(), limit: level.limit };
         match crowded.remedy(|| true, || may_grow) {
-            Remedy::TryHarder => return Ok(Effort::Utmost),
+            Remedy::TryHarder => {
+                level.table.forget_work();
+                return Ok(Effort::Utmost);
+            }
             Remedy::Extend => {
                 let table = level.table.extended(crowded.slots())?;
                 undo.push(Undo::Extended(number, mem::replace(&mut level.table, table)));

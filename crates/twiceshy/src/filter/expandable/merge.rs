@@ -32,12 +32,16 @@ impl ExpandableFilter {
         if self.hasher != other.hasher || self.settings.block_bits != other.settings.block_bits {
             return Err(MergeError::DifferentHash);
         }
-        let len = self.len.checked_add(other.len).ok_or(MergeError::TooManyCopies)?;
         let ours: Vec<_> = self.levels.iter().map(Level::borrowed).collect();
         let theirs: Vec<_> = other.levels.iter().map(Level::borrowed).collect();
         let levels = || ours.iter().chain(&theirs);
         let all = || union_of(levels().map(Level::entries).collect());
-        let used = levels().map(|level| level.entries().count() as u64).sum();
+        // Counted, and not taken from the other filter's word: it may be a view that nobody has verified.
+        let (mut used, mut len) = (0, 0u64);
+        for entry in levels().flat_map(Level::entries) {
+            used += 1;
+            len = len.checked_add(entry.count).ok_or(MergeError::TooManyCopies)?;
+        }
         let placed = self.settings.place(None, self.quotient_bits(), used, all, &[]);
         self.levels = placed.map_err(|error| match error {
             NoPlace::TooManyCopies => MergeError::TooManyCopies,

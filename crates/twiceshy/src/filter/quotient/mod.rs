@@ -197,7 +197,10 @@ impl QuotientFilter {
             let crowded = Crowded { why, effort, used: table.used(), limit: slot_limit(&shape) };
             let may_grow = shape.quotient_bits() < self.max_quotient_bits;
             match crowded.remedy(|| may_grow, || may_grow) {
-                Remedy::TryHarder => effort = Effort::Utmost,
+                Remedy::TryHarder => {
+                    larger.as_mut().unwrap_or(&mut self.table).forget_work();
+                    effort = Effort::Utmost;
+                }
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
                 Remedy::Grow => match self.refilled(shape.quotient_bits() + 1)? {
                     Some(table) => (larger, effort) = (Some(table), Effort::Usual),
