@@ -4,36 +4,83 @@
 //! its front: everything lies in one cluster, thousands of slots behind its home. Offsets do not count that far; to find
 //! a run there means to walk from the front of the cluster, and every insert would take as long as the cluster is.
 //!
-//! So the table remembers one place in its crowd, that of the last insert which reached far: the first own slot of a
-//! block, and up to which block all offsets are saturated and stay so. The next insert in order begins there. Only edits
-//! change it, and it is no part of the contents: without it everything works the same, slowly.
+//! So the table remembers a few spots in its crowds, those of the last inserts that reached far: the first own slot of a
+//! block, and up to which block all offsets are saturated and stay so. The next insert in order begins there, and several
+//! streams in order have a spot each. Only edits change them, and they are no part of the contents: without them everything
+//! works the same, slowly.
 
 use super::Table;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 
-/// A place in a crowd.
+/// As many streams of entries in order find their way at the same time.
+const SPOTS: usize = 8;
+
+/// A stream goes on from its spot if it is at most as many blocks ahead; else it is another stream.
+const NEAR_BLOCKS: u64 = 16;
+
+/// What is known of crowds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Crowd {
-    /// A block whose offset is saturated, its first own slot, and the first block behind it whose offset is not known to
-    /// be. All 0 if nothing is known: then the place is the front of the table.
-    pub(super) block: u64,
-    pub(super) own: u64,
-    pub(super) saturated_to: u64,
+    spots: [Spot; SPOTS],
+    /// How many of them there are, and which one is the next to be replaced.
+    len: usize,
+    next: usize,
     /// How many slots edits in a crowd have shifted.
     pub(super) work: u64,
 }
 
+/// A place in a crowd: a block whose offset is saturated, its first own slot, and the first block behind it whose offset is
+/// not known to be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spot {
+    pub(super) block: u64,
+    pub(super) own: u64,
+    saturated_to: u64,
+}
+
 impl Crowd {
-    /// Something was removed: the place may be another one.
-    pub(super) fn forget_place(&mut self) {
-        *self = Self { work: self.work, ..Self::default() };
+    /// The nearest spot at or before a block; the front of the table, if there is none.
+    #[inline(always)]
+    pub(super) fn spot_before(&self, block: u64) -> Spot {
+        let before = self.spots[..self.len].iter().filter(|spot| spot.block <= block);
+        before.max_by_key(|spot| spot.block).copied().unwrap_or_default()
     }
 
     /// A slot was taken for a quotient of block `home`, in block `last`: everything in between moved one slot up.
+    #[inline(always)]
     pub(super) fn moved_up(&mut self, home: u64, last: u64) {
-        if home < self.block && self.block <= last {
-            self.own += 1;
+        for spot in &mut self.spots[..self.len] {
+            spot.own += u64::from(home < spot.block && spot.block <= last);
         }
+    }
+
+    /// Something was removed: the spots may be others.
+    #[inline(always)]
+    pub(super) fn forget_spots(&mut self) {
+        self.len = 0;
+    }
+
+    /// Puts a spot in the place of the one that its stream comes from.
+    fn put(&mut self, from: Spot, new: Spot) {
+        let is_near = new.block - from.block <= NEAR_BLOCKS;
+        let known = self.spots[..self.len].iter().position(|spot| spot.block == from.block);
+        let at = match known.filter(|_| is_near) {
+            Some(at) => at,
+            None if self.len < SPOTS => {
+                self.len += 1;
+                self.len - 1
+            }
+            None => {
+                self.next = (self.next + 1) % SPOTS;
+                self.next
+            }
+        };
+        self.spots[at] = new;
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_known(&self) -> bool {
+        self.len > 0
     }
 }
 
@@ -59,7 +106,7 @@ impl Table {
     /// are saturated.
     #[inline(always)]
     pub(super) fn is_far(&self, home: u64, last: u64) -> bool {
-        last - home > u64::from(self.shape.offset_max()) / 32
+        last - home > u64::from(self.shape.offset_max()) / 64
     }
 
     /// Remembers the block of a quotient, from which an edit reached as far as block `last`.
@@ -69,24 +116,20 @@ impl Table {
         if self.offset(home).is_some() {
             return;
         }
-        if home > self.crowd.block {
-            self.crowd.own = dispatch(FirstOwnSlot { table: self, block: home });
-            self.crowd.block = home;
+        let from = self.crowd.spot_before(home);
+        let own =
+            if from.block == home { from.own } else { dispatch(FirstOwnSlot { table: self, block: home }) };
+        let mut saturated_to = from.saturated_to.max(home + 1);
+        while saturated_to <= last && self.offset(saturated_to).is_none() {
+            saturated_to += 1;
         }
-        if home == self.crowd.block {
-            let mut block = self.crowd.saturated_to.max(home + 1);
-            while block <= last && self.offset(block).is_none() {
-                block += 1;
-            }
-            self.crowd.saturated_to = block;
-        }
+        self.crowd.put(from, Spot { block: home, own, saturated_to });
     }
 
     /// The first block behind `home` whose offset may have to be counted up.
     #[inline(always)]
     pub(super) fn first_unsaturated(&self, home: u64) -> u64 {
-        let known = if home >= self.crowd.block { self.crowd.saturated_to } else { 0 };
-        known.max(home + 1)
+        self.crowd.spot_before(home).saturated_to.max(home + 1)
     }
 }
 

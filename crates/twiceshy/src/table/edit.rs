@@ -332,7 +332,7 @@ impl Table {
     #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
         let first = split(quotient).0;
-        self.crowd.forget_place();
+        self.crowd.forget_spots();
         // The first own slot of the block before, once a saturated offset asks for it.
         let mut own = None;
         for block in first + 1..=split(freed).0 {

@@ -66,16 +66,24 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.
     #[inline(always)]
     pub(super) fn first_own_slot<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
+        if let Some(offset) = self.offset(block) {
+            return (block * BLOCK_SLOTS + offset).min(self.shape.total_slots());
+        }
+        let spot = self.crowd.spot_before(block);
         let mut known = block;
-        let mut free = loop {
+        let free = loop {
             match self.offset(known) {
                 Some(offset) => break known * BLOCK_SLOTS + offset,
-                // The front of the table, if no crowd is known.
-                None if known == self.crowd.block => break self.crowd.own,
-                None if known == 0 => break 0,
+                None if known == spot.block => break spot.own,
                 None => known -= 1,
             }
         };
+        self.first_own_slot_from(cpu, known, free, block)
+    }
+
+    /// [`first_own_slot`](Self::first_own_slot), given that of an earlier block.
+    #[inline(always)]
+    fn first_own_slot_from<C: Cpu>(&self, cpu: C, mut known: u64, mut free: u64, block: u64) -> u64 {
         while known < block {
             free = self.behind_block(cpu, known, free);
             known += 1;
@@ -155,9 +163,15 @@ impl<B: AsRef<[u8]>> Table<B> {
     fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
         let total = self.shape.total_slots();
         let mut slot = from;
+        // A block and its first own slot, so that the next one is found from there.
+        let mut known = None;
         while slot < total {
             let (block, _) = split(slot);
-            let own = self.first_own_slot(cpu, block);
+            let own = match (self.offset(block), known) {
+                (None, Some((earlier, own))) => self.first_own_slot_from(cpu, earlier, own, block),
+                _ => self.first_own_slot(cpu, block),
+            };
+            known = Some((block, own));
             if slot < own {
                 slot = own;
                 continue;

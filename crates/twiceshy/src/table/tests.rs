@@ -368,7 +368,7 @@ fn crowds_in_order_agree_with_the_model() {
                     slots: &[Slot::head(step & 31)],
                 })
             };
-            remembered += u64::from(table.crowd.block > 0);
+            remembered += u64::from(table.crowd.is_known());
             if let Err(why) = outcome {
                 assert_eq!(why, Full::End { slots: 1 }, "{context}");
                 // The same edit in a table with more room.

@@ -384,30 +384,42 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         Ok(())
     }
 
-    /// Copies the rows of another set that are not in this one.
+    /// Copies the rows of another set that are not in this one, and tells how many. If that fails, those that were copied
+    /// are removed again, as far as the map lets us.
     fn copy_rows<N: ReverseMap<Error = M::Error>>(
         &mut self,
         other: &AdaptiveSet<N>,
     ) -> Result<u64, SetError<M::Error>> {
         let (filter, map) = (&self.filter, &mut self.map);
-        let (mut new, mut error) = (0, None);
+        let (mut copied, mut error) = (Vec::new(), None);
         let copy = &mut |row: Row<'_>| {
             let known = if filter.contains(row.key) { map.contains(row.hash, row.key) } else { Ok(false) };
-            let copied = known.and_then(|known| match known {
-                true => Ok(false),
-                false => map.insert(row.hash, row.key, row.value).map(|_| true),
+            let done = known.and_then(|known| match known {
+                true => Ok(()),
+                false => {
+                    // Whether or not it works: who fails may have written.
+                    copied.push((row.hash, row.key.to_vec()));
+                    map.insert(row.hash, row.key, row.value).map(drop)
+                }
             });
-            match copied {
-                Ok(copied) => new += u64::from(copied),
+            match done {
+                Ok(()) => ControlFlow::Continue(()),
                 Err(failed) => {
                     error = Some(failed);
-                    return ControlFlow::Break(());
+                    ControlFlow::Break(())
                 }
             }
-            ControlFlow::Continue(())
         };
-        other.map.visit(0..=u64::MAX, copy).map_err(SetError::Map)?;
-        error.map_or(Ok(new), |error| Err(SetError::Map(error)))
+        let visited = other.map.visit(0..=u64::MAX, copy);
+        match error.map_or(visited, Err) {
+            Ok(()) => Ok(copied.len() as u64),
+            Err(error) => {
+                for (hash, key) in copied {
+                    let _ = self.map.remove(hash, &key);
+                }
+                Err(SetError::Map(error))
+            }
+        }
     }
 
     /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.

@@ -132,15 +132,17 @@ impl Slots {
         let taking = |bits: u32, stop: u32| {
             let slots: u64 =
                 stored().map(|(len, count)| u64::from((len + stop).div_ceil(bits)) * count).sum();
-            Self { bits, have_stop: stop == 1, per_entry: slots as f64 / entries.max(1) as f64 }
+            Self { bits, have_stop: stop == 1, per_entry: slots as f64 / entries as f64 }
         };
-        if stored().all(|(len, _)| len % remainder_bits == 0) {
-            let whole = taking(remainder_bits, 0);
-            return Self { per_entry: whole.per_entry.max(1.0), ..whole };
+        if entries == 0 {
+            return Self { bits: remainder_bits, have_stop: false, per_entry: 1.0 };
         }
         // Beside its bits a slot has those of its block.
         let space = |slots: &Self| slots.per_entry * f64::from(8 * slots.bits + 25);
-        let widths = (remainder_bits + 1..=63).map(|bits| taking(bits, 1));
+        // Without a stop bit only lengths that fill their slots can be held.
+        let fills_slots = stored().all(|(len, _)| len % remainder_bits == 0);
+        let whole = fills_slots.then(|| taking(remainder_bits, 0));
+        let widths = whole.into_iter().chain((remainder_bits + 1..=63).map(|bits| taking(bits, 1)));
         widths.min_by(|one, other| space(one).total_cmp(&space(other))).unwrap_or(taking(63, 1))
     }
 }
@@ -174,6 +176,9 @@ mod tests {
         // From 2^13 slots to 2^10: three bits more, and one for the stop bit.
         let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 12);
         assert_eq!((slots.bits, slots.have_stop), (16, true));
+        // Also if they happen to fill narrower slots: two of 4 bits take more than one of 9.
+        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4);
+        assert_eq!(slots, Slots { bits: 9, have_stop: true, per_entry: 1.0 });
         // Not as wide as a few long ones ask for.
         let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 12);
         assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (14, true, 1.3));
