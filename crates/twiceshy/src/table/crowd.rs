@@ -9,7 +9,7 @@
 //! streams in order have a spot each. Only edits change them, and they are no part of the contents: without them everything
 //! works the same, slowly.
 
-use super::Table;
+use super::{Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 
 /// As many streams of entries in order find their way at the same time.
@@ -107,6 +107,14 @@ impl Table {
     #[inline(always)]
     pub(super) fn is_far(&self, home: u64, last: u64) -> bool {
         last - home > u64::from(self.shape.offset_max()) / 64
+    }
+
+    /// Remembers where the run of a quotient is, for whoever reads one run after the other.
+    pub(crate) fn remember_run(&mut self, quotient: u64, run: Run) {
+        let (home, last) = (split(quotient).0, split(run.end).0);
+        if self.is_far(home, last) {
+            self.remember_crowd(home, last);
+        }
     }
 
     /// Remembers the block of a quotient, from which an edit reached as far as block `last`.

@@ -7,7 +7,7 @@ use crate::codec::counted::{self, Change, Entries};
 use crate::filter::room::Effort;
 use crate::filter::union::Union;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Limits, Shape, Table};
+use crate::table::{Full, Limits, Run, Shape, Table};
 
 /// A table, and what has not moved to it yet.
 pub(super) struct Level<B = Memory> {
@@ -156,8 +156,8 @@ fn longest<B: AsRef<[u8]>>(table: &Table<B>, hash: Hash) -> Option<Fingerprint> 
     Some(Fingerprint::from_table(table.shape(), quotient, slot))
 }
 
-/// The entries of a run, and how many slots it has.
-pub(super) fn read_run<B: AsRef<[u8]>>(table: &Table<B>, quotient: u64) -> (Vec<Entry>, u64) {
+/// The entries of a run, and where it is.
+pub(super) fn read_run<B: AsRef<[u8]>>(table: &Table<B>, quotient: u64) -> (Vec<Entry>, Run) {
     dispatch(ReadRun { table, quotient })
 }
 
@@ -167,7 +167,7 @@ struct ReadRun<'a, B> {
 }
 
 impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
-    type Output = (Vec<Entry>, u64);
+    type Output = (Vec<Entry>, Run);
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { table, quotient } = self;
@@ -179,7 +179,7 @@ impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
             entries.push(Entry { fingerprint, count: entry.count });
             at = entry.end();
         }
-        (entries, run.end - run.start)
+        (entries, run)
     }
 }
 

@@ -132,7 +132,9 @@ impl ExpandableFilter {
     /// `None` if it could not be moved.
     fn move_run(&mut self, number: usize, quotient: u64) -> Option<u64> {
         let level = &mut self.levels[number];
-        let (entries, slots) = read_run(&level.old.as_ref()?.table, quotient);
+        let old = &mut level.old.as_mut()?.table;
+        let (entries, run) = read_run(old, quotient);
+        old.remember_run(quotient, run);
         let quotient_bits = level.table.shape().quotient_bits();
         let (long, void): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|entry| entry.fingerprint.len() >= quotient_bits);
@@ -153,7 +155,7 @@ impl ExpandableFilter {
             }
         }
         self.levels[number].old.as_mut()?.moved = quotient + 1;
-        Some(slots)
+        Some(run.end - run.start)
     }
 
     fn unmove(&mut self, number: usize, entries: &[Entry]) {
