@@ -4,8 +4,8 @@ use twiceshy::{Adapted, AdaptiveFilter};
 
 use super::*;
 
-/// Inserts keys, learns from some queries, and recovers from the map and the records alone. Tells how many doublings the
-/// rebuild was away from the size it started with.
+/// Inserts keys, learns from some queries, and recovers from the map and the records alone. The empty filter knows of no key,
+/// so the rebuild starts with two slots; tells how often it doubled and one more.
 fn recover(seed: u64, remainder_bits: u32, tags: u64) -> u32 {
     let hasher = Hasher::fast_with_seed(seed);
     let builder = AdaptiveFilter::builder().remainder_bits(remainder_bits).hasher(hasher);
@@ -26,7 +26,7 @@ fn recover(seed: u64, remainder_bits: u32, tags: u64) -> u32 {
     recovered.validate().unwrap().unwrap_or_else(|what| panic!("{context}: {what}"));
     assert!((0..keys).all(|key| recovered.contains(&key)), "{context}: a key is missing");
     assert!(!fixed.iter().any(|query| recovered.contains(query)), "{context}: a mistake is repeated");
-    recovered.filter().quotient_bits() - empty.quotient_bits()
+    recovered.filter().quotient_bits()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_rebuild_that_outgrows_its_table_loses_nothing() {
         }
     }
     recover(2461, 1, 1);
-    assert!(most >= 3, "a rebuild of several doublings at once was never needed");
+    assert!(most >= 6, "a rebuild that doubles again and again was never needed: {most}");
 }
 
 #[test]

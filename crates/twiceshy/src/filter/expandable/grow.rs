@@ -33,7 +33,7 @@ pub(super) enum Undo {
     /// The level of this number began to move to a larger table.
     Began(usize),
     /// The table of the level of this number got a larger spill area.
-    Extended(usize, Table),
+    Extended(usize, Box<Table>),
 }
 
 impl ExpandableFilter {
@@ -86,7 +86,7 @@ impl ExpandableFilter {
             }
             Remedy::Extend => {
                 let table = level.table.extended(crowded.slots())?;
-                undo.push(Undo::Extended(number, mem::replace(&mut level.table, table)));
+                undo.push(Undo::Extended(number, Box::new(mem::replace(&mut level.table, table))));
             }
             Remedy::Grow => {
                 if number == 0 {
@@ -175,7 +175,7 @@ impl ExpandableFilter {
             match step {
                 Undo::Replaced(number, level) => self.levels[number] = *level,
                 Undo::Appended => drop(self.levels.pop()),
-                Undo::Extended(number, table) => self.levels[number].table = table,
+                Undo::Extended(number, table) => self.levels[number].table = *table,
                 Undo::Began(number) => {
                     let level = &mut self.levels[number];
                     if let Some(old) = level.old.take() {
