@@ -13,7 +13,7 @@ use super::{Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 
 /// As many streams of entries in order find their way at the same time.
-const SPOTS: usize = 8;
+const SPOTS: usize = 3;
 
 /// A stream goes on from its spot if it is at most as many blocks ahead; else it is another stream.
 const NEAR_BLOCKS: u64 = 16;

@@ -69,16 +69,7 @@ impl<B: AsRef<[u8]>> Table<B> {
         if let Some(offset) = self.offset(block) {
             return (block * BLOCK_SLOTS + offset).min(self.shape.total_slots());
         }
-        let spot = self.crowd.spot_before(block);
-        let mut known = block;
-        let free = loop {
-            match self.offset(known) {
-                Some(offset) => break known * BLOCK_SLOTS + offset,
-                None if known == spot.block => break spot.own,
-                None => known -= 1,
-            }
-        };
-        self.first_own_slot_from(cpu, known, free, block)
+        cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known: (0, 0) })
     }
 
     /// [`first_own_slot`](Self::first_own_slot), given that of an earlier block.
@@ -163,15 +154,15 @@ impl<B: AsRef<[u8]>> Table<B> {
     fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
         let total = self.shape.total_slots();
         let mut slot = from;
-        // A block and its first own slot, so that the next one is found from there.
-        let mut known = None;
+        // A block and its first own slot, so that the next one is found from there; to begin with, the front of the table.
+        let mut known = (0, 0);
         while slot < total {
             let (block, _) = split(slot);
-            let own = match (self.offset(block), known) {
-                (None, Some((earlier, own))) => self.first_own_slot_from(cpu, earlier, own, block),
-                _ => self.first_own_slot(cpu, block),
+            let own = match self.offset(block) {
+                Some(offset) => block * BLOCK_SLOTS + offset,
+                None => cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known }),
             };
-            known = Some((block, own));
+            known = (block, own);
             if slot < own {
                 slot = own;
                 continue;
@@ -198,6 +189,32 @@ impl<B: AsRef<[u8]>> Table<B> {
             };
         }
         None
+    }
+}
+
+/// [`Table::first_own_slot`] of a block whose offset is saturated, given that of an earlier one.
+struct FirstOwnSlotInCrowd<'a, B> {
+    table: &'a Table<B>,
+    block: u64,
+    known: (u64, u64),
+}
+
+impl<B: AsRef<[u8]>> Kernel for FirstOwnSlotInCrowd<'_, B> {
+    type Output = u64;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> u64 {
+        let Self { table, block, known: earlier } = self;
+        let spot = table.crowd.spot_before(block);
+        let (nearest, own) = if spot.block > earlier.0 { (spot.block, spot.own) } else { earlier };
+        let mut known = block;
+        let free = loop {
+            match table.offset(known) {
+                Some(offset) => break known * BLOCK_SLOTS + offset,
+                None if known == nearest => break own,
+                None => known -= 1,
+            }
+        };
+        table.first_own_slot_from(cpu, known, free, block)
     }
 }
 

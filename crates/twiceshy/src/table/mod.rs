@@ -238,7 +238,8 @@ impl<B: AsRef<[u8]>> Table<B> {
             shape: self.shape,
             used: self.used,
             lanes: self.lanes,
-            crowd: self.crowd,
+            // A copy of it would not stay in registers.
+            crowd: Crowd::default(),
         }
     }
 
