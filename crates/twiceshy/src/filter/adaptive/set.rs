@@ -360,8 +360,8 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// learned. Where both have a key, this set's tag counts. If the error rate would get too high, all keys get
     /// fingerprints of fresh length.
     ///
-    /// If a map fails, the rows that were copied are removed again, and nothing has changed; if it does not even let them be
-    /// removed, the filter knows them, and merging again finishes the work.
+    /// If the map fails, the rows that were copied are removed again, as far as it lets us, and the filter is as it was; to
+    /// merge again finishes the work.
     pub fn merge_from<N: ReverseMap<Error = M::Error>>(
         &mut self,
         other: &AdaptiveSet<N>,
@@ -381,21 +381,18 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             let parts = merged.len / ROWS_AT_ONCE;
             merged = rebuilt(&merged, &[], |visit| visit_union(mine, theirs, parts, visit))?;
         }
-        let (copied, failed) = self.copy_rows(other);
-        // If rows had to be left behind, they have fingerprints at least.
-        if failed.is_none() || copied > 0 {
-            merged.set_len(self.filter.len + copied);
-            self.filter = merged;
-        }
-        failed.map_or(Ok(()), |error| Err(SetError::Map(error)))
+        let new = self.copy_rows(other).map_err(SetError::Map)?;
+        merged.set_len(self.filter.len + new);
+        self.filter = merged;
+        Ok(())
     }
 
-    /// Copies the rows of another set that are not in this one. If that fails, those that were copied are removed again.
-    /// Tells how many have come, some of which may be there although the map failed, and why it did.
+    /// Copies the rows of another set that are not in this one, and tells how many. If that fails, those that were copied
+    /// are removed again, as far as the map lets us.
     fn copy_rows<N: ReverseMap<Error = M::Error>>(
         &mut self,
         other: &AdaptiveSet<N>,
-    ) -> (u64, Option<M::Error>) {
+    ) -> Result<u64, M::Error> {
         let (filter, map) = (&self.filter, &mut self.map);
         let (mut copied, mut error) = (Vec::new(), None);
         let copy = &mut |row: Row<'_>| {
@@ -417,9 +414,13 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             }
         };
         let visited = other.map.visit(0..=u64::MAX, copy);
-        let Err(error) = error.map_or(visited, Err) else { return (copied.len() as u64, None) };
-        let left = copied.into_iter().filter(|(hash, key)| self.map.remove(*hash, key).is_err());
-        (left.count() as u64, Some(error))
+        let done = error.map_or(visited, Err);
+        if done.is_err() {
+            for (hash, key) in &copied {
+                let _ = self.map.remove(*hash, key);
+            }
+        }
+        done.map(|()| copied.len() as u64)
     }
 
     /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
