@@ -19,13 +19,15 @@ pub(super) fn fill(
     max_quotient_bits: u32,
     entries: impl Iterator<Item = FingerprintCount>,
 ) -> Result<(Table, Filled), FillError> {
-    let filler = Filler { loader: loader(shape)?, max_quotient_bits };
+    let filler =
+        Filler { loader: loader(shape, shape.quotient_bits() < max_quotient_bits)?, max_quotient_bits };
     dispatch(FillFrom { filler, entries })
 }
 
 /// Fills the entries of a whole table into another shape.
 pub(super) fn refill<B: AsRef<[u8]>>(table: &Table<B>, shape: Shape) -> Result<(Table, Filled), FillError> {
-    fill(shape, shape.quotient_bits(), Fingerprints::new(table))
+    let filler = Filler { loader: loader(shape, true)?, max_quotient_bits: shape.quotient_bits() };
+    dispatch(FillFrom { filler, entries: Fingerprints::new(table) })
 }
 
 /// What was filled in.
@@ -122,13 +124,13 @@ impl Filler {
             return Err(FillError::Full(*shape));
         }
         let larger = shape.resized(quotient_bits, shape.slot_bits() - 1);
-        Ok(loader(larger)?)
+        Ok(loader(larger, true)?)
     }
 }
 
-/// An empty table, with a larger spill area if need be.
-fn loader(shape: Shape) -> Result<Loader, OutOfMemory> {
-    Ok(Loader::new(shape, slot_limit(&shape))?.extending(u64::MAX))
+/// An empty table, with a larger spill area if need be and the filter may grow.
+fn loader(shape: Shape, may_extend: bool) -> Result<Loader, OutOfMemory> {
+    Ok(Loader::new(shape, slot_limit(&shape))?.extending(if may_extend { u64::MAX } else { 0 }))
 }
 
 /// Appends an entry to a table, or nothing if it does not fit.
