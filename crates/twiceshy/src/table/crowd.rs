@@ -97,6 +97,11 @@ impl Table {
         }
     }
 
+    /// How many slots edits in a crowd have shifted.
+    pub(crate) fn crowd_work(&self) -> u64 {
+        self.crowd.work
+    }
+
     /// The work of edits in a crowd is counted from now on.
     pub(crate) fn forget_work(&mut self) {
         self.crowd.work = 0;

@@ -103,7 +103,8 @@ impl ExpandableFilterBuilder {
     ///
     /// While the filter grows (for about a tenth of the inserts between two doublings), the old and the new table
     /// are both in memory, and queries take up to twice as long. While it shrinks (for about one operation per 32
-    /// slots), both are in memory, too; queries take no longer.
+    /// slots), both are in memory, too; queries take no longer. Keys in the order of their hashes lie close together, and
+    /// whatever moves shifts those that came since: if that costs too much, the rest moves at once.
     pub fn spread_growth(mut self, spread: bool) -> Self {
         self.spread_growth = spread;
         self

@@ -121,7 +121,7 @@ impl ExpandableFilter {
     }
 
     /// Replaces a level by one with `quotient_bits` or more, and those behind it that get entries from it.
-    fn replace_level(
+    pub(super) fn replace_level(
         &mut self,
         number: usize,
         quotient_bits: u32,

@@ -38,6 +38,11 @@ impl Level {
         Ok(Self { table: Table::new(shape)?, limit, old: None })
     }
 
+    /// Whether edits in a crowd have cost more than filling the table anew.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.table.crowd_work() > self.limits(Effort::Usual).work
+    }
+
     fn at(&mut self, place: Place) -> &mut Table {
         match (place, &mut self.old) {
             (Place::Old, Some(old)) => &mut old.table,
@@ -117,9 +122,9 @@ impl<B: AsRef<[u8]>> Level<B> {
         effort.limits(self.table.used(), self.limit)
     }
 
-    /// Slots in use, those of runs that have moved included.
+    /// How many slots all entries take at least.
     pub(super) fn used(&self) -> u64 {
-        self.table.used() + self.old.as_ref().map_or(0, |old| old.table.used())
+        self.table.used()
     }
 
     /// All entries in ascending order.

@@ -13,6 +13,9 @@
 //! A run moves as a whole or not at all. If it cannot (the memory for a table of the chain is missing, hashes
 //! are bad, or the basic mode has no place for a void entry), both tables stay in use and the next operation
 //! tries again; if the larger table gets full before that, it is replaced at once, or that is an error.
+//!
+//! Entries that come in the order of their hashes lie in a crowd, and whatever moves shifts what came since. When that has
+//! cost more than moving all at once, the rest moves at once.
 
 use super::ExpandableFilter;
 use super::fingerprint::Entry;
@@ -126,6 +129,20 @@ impl ExpandableFilter {
             }
         }
         self.moves.add(slots);
+        if self.levels[number].old.is_some() && self.levels[number].is_crowded() {
+            self.finish_level(number);
+        }
+    }
+
+    /// Moves all runs of a level that have not moved yet. If there is no memory for that, they move little by little.
+    #[cold]
+    fn finish_level(&mut self, number: usize) {
+        let mut undo = Vec::new();
+        let quotient_bits = self.levels[number].table.shape().quotient_bits();
+        if self.replace_level(number, quotient_bits, &mut undo).is_err() {
+            self.take_back(undo);
+            self.levels[number].table.forget_work();
+        }
     }
 
     /// Moves a run to the larger table, and its void entry to the next level. Tells how many slots it had;

@@ -297,6 +297,24 @@ fn spread_growth_moves_a_few_slots_at_a_time_and_ends_in_time() {
 }
 
 #[test]
+fn spread_growth_in_the_order_of_hashes_moves_at_once_what_costs_too_much() {
+    let mut filter = builder().spread_growth(true).build().unwrap();
+    let mut hashes: Vec<u64> = (0..100_000).map(mix).collect();
+    hashes.sort_unstable();
+    let mut shifted = 0;
+    for &hash in &hashes {
+        filter.insert_hash(hash).unwrap();
+        let level = &filter.levels[0];
+        shifted = shifted.max(level.table.crowd_work() / level.limit);
+        assert!(level.old.is_none() || !level.is_crowded());
+    }
+    // Without an end to it, every slot is shifted hundreds of times.
+    assert!((1..=8).contains(&shifted), "{shifted}");
+    assert!(hashes.iter().all(|&hash| filter.contains_hash(hash)));
+    filter.validate().unwrap();
+}
+
+#[test]
 fn an_error_in_a_batch_takes_everything_back() {
     for spread in [false, true] {
         let base = builder().mode(Mode::Basic).quotient_bits(3).fingerprint_bits(2).spread_growth(spread);
