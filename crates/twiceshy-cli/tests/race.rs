@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The race. It may be interrupted, also if this test may not, because it is run in the background.
 fn twiceshy() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_twiceshy"));
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_twiceshy")]);
     command.stdin(Stdio::null()).arg("race");
     command
 }

@@ -85,9 +85,11 @@ impl Sandbox {
         finish(command, b"")
     }
 
-    /// Starts the program with pipes for input and output.
+    /// Starts the program with pipes for input and output. It may be interrupted, also if this test may not: what is run
+    /// in the background ignores Ctrl-C, and so does whatever it starts.
     pub(crate) fn start(&self, arguments: &str) -> Child {
-        let mut command = self.command(PROGRAM);
+        let mut command = self.command("env");
+        command.args(["--default-signal=INT,TERM,HUP", PROGRAM]);
         command.args(arguments.split_whitespace());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()

@@ -1,6 +1,7 @@
 //! Sets that grow, shrink, are rebuilt and recovered again and again get no larger by that.
 
 use super::*;
+use twiceshy::Query;
 
 const LASTING: u64 = 3_000;
 const PASSING: u64 = 7_000;
@@ -137,4 +138,43 @@ fn what_was_learned_before_many_doublings_survives_a_small_rebuild() {
         assert!(set.filter().slots() <= 1024, "small again");
         assert!(!queries.iter().any(|query| set.contains(query)), "{remainder_bits} bits");
     }
+}
+
+/// A length that takes more than one slot is written as it is. If it were rounded up to whole slots, it would get longer
+/// with every rebuild at another size.
+#[test]
+fn a_rebuild_keeps_lengths_to_the_bit() {
+    let mut kept = 0;
+    for remainder_bits in 2..=8 {
+        let mut numbers = Numbers(71 + u64::from(remainder_bits));
+        let mut set = builder().remainder_bits(remainder_bits).build_set(MemoryMap::new()).unwrap();
+        let mut keys = fill(&mut set, &mut numbers, 2_000);
+        for _ in 0..20_000 {
+            set.contains_exactly(&stranger(&mut numbers)).unwrap();
+        }
+        let len_of = |set: &AdaptiveSet<MemoryMap>, key: &u64| match set.query(key) {
+            Query::Maybe(ticket) => ticket.prefix().len(),
+            Query::Absent => panic!("{key} is lost"),
+        };
+        while keys.len() > 20 {
+            // Smaller by two thirds every time.
+            for key in keys.drain(keys.len() / 3..) {
+                assert!(set.remove(&key).unwrap());
+            }
+            let before: Vec<u32> = keys.iter().map(|key| len_of(&set, key)).collect();
+            set.rejuvenate().unwrap();
+            let filter = set.filter();
+            let one_slot = filter.quotient_bits() + filter.slot_bits();
+            for (key, before) in keys.iter().zip(before) {
+                let len = len_of(&set, key);
+                assert!(len >= before, "{remainder_bits} bits: {before} to {len}");
+                // Keys that share a fingerprint may part.
+                if len > one_slot && filter.len() == filter.fingerprints() {
+                    assert_eq!(len, before, "{remainder_bits} bits");
+                    kept += 1;
+                }
+            }
+        }
+    }
+    assert!(kept > 200, "{kept}");
 }
