@@ -21,10 +21,10 @@ use crate::table::Table;
 /// Whether there is a prefix of `hash`.
 #[inline(always)]
 pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
-    let home = table.home_of(cpu, hash);
-    table.prefetch_run::<false>(home);
-    if let Some(glance) = table.glance_at::<C, false>(cpu, home) {
-        let found = table.find_prefix_at_glance(&glance, table.window_of(cpu, hash));
+    let home = table.address().home(cpu, hash);
+    table.prefetch_run(home);
+    if let Some(glance) = table.glance_at(cpu, home) {
+        let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash));
         // What is found further behind may be a digit.
         if !table.is_behind::<{ counted::FIRST_DIGIT }>(found) {
             return found != 0;
@@ -44,7 +44,7 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, hash } = self;
-        let (quotient, window) = table.split(hash);
+        let (quotient, window) = table.address().split(hash);
         Longest { table, quotient, window, known: u64::MAX }.run(cpu).is_some()
     }
 }
@@ -84,10 +84,10 @@ impl<B: AsRef<[u8]>> Kernel for Longest<'_, B> {
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, window: u64) -> bool {
     table.prefetch_cluster(quotient);
-    match table.glance::<C, false>(cpu, quotient) {
+    match table.glance(cpu, quotient) {
         Some(glance) if counted::is_plain(table, &glance) => {
             match table.only_prefix_at_glance(&glance, window) {
-                Some(rank) => table.remove_at_glance::<C, false>(cpu, &glance, rank),
+                Some(rank) => table.remove_at_glance(cpu, &glance, rank),
                 None => false,
             }
         }
@@ -108,7 +108,7 @@ mod tests {
         #[inline(always)]
         fn run<C: Cpu>(self, cpu: C) -> Self::Output {
             let Self(table, quotient, window) = self;
-            let (glance, slot_bits) = (table.glance::<C, false>(cpu, quotient), table.shape().slot_bits());
+            let (glance, slot_bits) = (table.glance(cpu, quotient), table.shape().slot_bits());
             let hash = || quotient << 58 | window << (58 - slot_bits);
             (
                 (slot_bits <= 58).then(|| contains(cpu, table, hash())),

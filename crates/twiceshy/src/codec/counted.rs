@@ -259,10 +259,10 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
 /// Whether there is an entry of the fingerprint of `hash`.
 #[inline(always)]
 pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
-    let home = table.home_of(cpu, hash);
-    table.prefetch_run::<false>(home);
-    if let Some(glance) = table.glance_at::<C, false>(cpu, home) {
-        let found = table.find_at_glance(&glance, table.window_of(cpu, hash));
+    let home = table.address().home(cpu, hash);
+    table.prefetch_run(home);
+    if let Some(glance) = table.glance_at(cpu, home) {
+        let found = table.find_at_glance(&glance, table.address().window(cpu, hash));
         // What is found further behind may be a digit.
         if !table.is_behind::<FIRST_DIGIT>(found) {
             return found != 0;
@@ -288,7 +288,7 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, hash } = self;
-        let (quotient, remainder) = table.split(hash);
+        let (quotient, remainder) = table.address().split(hash);
         let run = table.run(cpu, quotient);
         match (run.start..run.end).find(|&slot| table.slot(slot) == remainder) {
             None => false,
@@ -301,13 +301,13 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    if table.insert_at_home::<false>(quotient, remainder) {
+    if table.insert_at_home(quotient, remainder) {
         return true;
     }
-    match table.glance::<C, false>(cpu, quotient) {
+    match table.glance(cpu, quotient) {
         Some(glance) if table.find_at_glance(&glance, remainder) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance::<C, false>(cpu, &glance, rank, remainder)
+            table.insert_at_glance(cpu, &glance, rank, remainder)
         }
         _ => false,
     }
@@ -317,10 +317,10 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    match table.glance::<C, false>(cpu, quotient) {
+    match table.glance(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.remove_at_glance::<C, false>(cpu, &glance, rank)
+            table.remove_at_glance(cpu, &glance, rank)
         }
         _ => false,
     }

@@ -31,13 +31,17 @@ use super::stop;
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::low_mask;
 use crate::hash::Words;
+use crate::mem::Memory;
 use crate::prefix::Prefix;
-use crate::table::{Glance, Kind, Run, Shape, Slot, Table};
+use crate::table::{self, Extended, Glance, Kind, Run, Shape, Slot};
+
+/// A table for strings.
+pub(crate) type Table<B = Memory> = table::Table<B, Extended>;
 
 /// How strings lie in the slots of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strings {
-    quotient_bits: u32,
+    position_bits: u32,
     slot_bits: u32,
     has_stop: bool,
 }
@@ -74,7 +78,7 @@ impl<B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, B, W> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { strings, table, words } = self;
-        let run = table.run(cpu, words.word(0) >> (64 - strings.quotient_bits));
+        let run = table.run(cpu, table.address().quotient(words.word(0)));
         matches!(strings.find(table, run, words), Found::Covered(_))
     }
 }
@@ -91,11 +95,12 @@ pub(crate) enum Found {
 
 impl Strings {
     pub(crate) fn new(shape: &Shape, has_stop: bool) -> Self {
-        Self { quotient_bits: shape.quotient_bits(), slot_bits: shape.slot_bits(), has_stop }
+        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), has_stop }
     }
 
-    pub(crate) fn quotient_bits(&self) -> u32 {
-        self.quotient_bits
+    /// Bits of a fingerprint that follow from where it is.
+    pub(crate) fn position_bits(&self) -> u32 {
+        self.position_bits
     }
 
     pub(crate) fn slot_bits(&self) -> u32 {
@@ -108,12 +113,12 @@ impl Strings {
 
     /// The most bits, quotient included, of a fingerprint in this many slots.
     pub(crate) fn bits_in(&self, slots: u32) -> u32 {
-        self.quotient_bits + slots * self.slot_bits - u32::from(self.has_stop)
+        self.position_bits + slots * self.slot_bits - u32::from(self.has_stop)
     }
 
     /// How many slots a fingerprint of `len` bits takes.
     pub(crate) fn slots_for(&self, len: u32) -> u32 {
-        let stored = len.saturating_sub(self.quotient_bits) + u32::from(self.has_stop);
+        let stored = len.saturating_sub(self.position_bits) + u32::from(self.has_stop);
         stored.div_ceil(self.slot_bits).max(1)
     }
 
@@ -130,7 +135,7 @@ impl Strings {
         if len == self.bits_in(1) {
             return len;
         }
-        if self.has_stop { len.max(self.quotient_bits) } else { self.round_up(len) }
+        if self.has_stop { len.max(self.position_bits) } else { self.round_up(len) }
     }
 
     /// The entry whose head is at `start`, in a run that ends at `end`.
@@ -162,7 +167,7 @@ impl Strings {
 
     /// The fingerprint of an entry of `quotient`.
     pub(crate) fn prefix<B: AsRef<[u8]>>(&self, table: &Table<B>, quotient: u64, entry: &Entry) -> Prefix {
-        let mut prefix = Prefix::from_bits(quotient, self.quotient_bits);
+        let mut prefix = Prefix::from_bits(table.shape().position(quotient), self.position_bits);
         let last = u64::from(entry.string_slots) - 1;
         for i in 0..last {
             prefix.push(table.slot(entry.start + i), self.slot_bits);
@@ -203,7 +208,7 @@ impl Strings {
         entry: &Entry,
         words: &impl Words,
     ) -> Result<(), (Ordering, u32)> {
-        let mut at = self.quotient_bits;
+        let mut at = self.position_bits;
         for i in 1..=entry.string_slots {
             let slot = table.slot(entry.start + u64::from(i) - 1);
             let window = words.window(at, self.slot_bits);
@@ -224,7 +229,7 @@ impl Strings {
     /// The entry in the run of its quotient that is a prefix of a hash, or where there could be one.
     #[inline(always)]
     pub(crate) fn find<B: AsRef<[u8]>>(&self, table: &Table<B>, run: Run, words: &impl Words) -> Found {
-        let mut common_bits = self.quotient_bits;
+        let mut common_bits = self.position_bits;
         let mut at = run.start;
         while at < run.end {
             let entry = self.entry(table, at, run.end);
@@ -252,12 +257,12 @@ impl Strings {
         words: &impl Words,
     ) -> bool {
         // Quotient and first slot, if both are in the first word; they nearly always are.
-        if self.quotient_bits + self.slot_bits <= 64 {
+        if table.address().has_window() {
             let first_word = words.word(0);
-            let home = table.home_of(cpu, first_word);
-            table.prefetch_run::<true>(home);
-            if let Some(glance) = table.glance_at::<C, true>(cpu, home) {
-                return self.matches_at_glance(table, &glance, table.window_of(cpu, first_word));
+            let home = table.address().home(cpu, first_word);
+            table.prefetch_run(home);
+            if let Some(glance) = table.glance_at(cpu, home) {
+                return self.matches_at_glance(table, &glance, table.address().window(cpu, first_word));
             }
         }
         cpu.outlined(LookCloser { strings: self, table, words })
@@ -267,20 +272,20 @@ impl Strings {
     /// no more than a glance; the usual insert.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, first_word: u64) -> bool {
-        if self.quotient_bits + self.slot_bits > 64 {
+        if !table.address().has_window() {
             return false;
         }
-        let (quotient, window) = table.split(first_word);
+        let (quotient, window) = table.address().split(first_word);
         table.prefetch_cluster(quotient);
         let value = window | u64::from(self.has_stop);
-        if table.insert_at_home::<true>(quotient, value) {
+        if table.insert_at_home(quotient, value) {
             return true;
         }
-        match table.glance::<C, true>(cpu, quotient) {
+        match table.glance(cpu, quotient) {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
             Some(glance) if !self.matches_at_glance(table, &glance, window) => {
                 let rank = table.rank_at_glance(&glance, value);
-                table.insert_at_glance::<C, true>(cpu, &glance, rank, value)
+                table.insert_at_glance(cpu, &glance, rank, value)
             }
             _ => false,
         }
@@ -298,7 +303,7 @@ impl Strings {
     /// Slot `i` of the string of the first `len` bits of a hash.
     #[inline(always)]
     pub(crate) fn slot(&self, words: &impl Words, len: u32, i: u32) -> u64 {
-        let at = self.quotient_bits + i * self.slot_bits;
+        let at = self.position_bits + i * self.slot_bits;
         let rest = len - at.min(len);
         if self.has_stop && rest < self.slot_bits {
             stop::encode(words.window(at, rest), rest, self.slot_bits)

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{ReadError, check_sum, checksum};
 use crate::hash::{HashKind, Hasher};
-use crate::table::Shape;
+use crate::table::{Extended, Shape};
 
 /// How every filter begins.
 const MAGIC: [u8; 8] = *b"twiceshy";
@@ -258,7 +258,7 @@ pub(crate) fn shape_from_bytes(bytes: &[u8; SHAPE_BYTES], kind: FilterKind) -> R
     let expected = if kind.has_extensions() { EXTENSIONS } else { 0 };
     expect("flags", flags == expected, expected, flags)?;
     let shape = Shape::new(quotient_bits, slot_bits);
-    let shape = if kind.has_extensions() { shape.with_extensions() } else { shape };
+    let shape = if kind.has_extensions() { shape.with_layout::<Extended>() } else { shape };
     shape.with_limits(offset_max, u32::from_le_bytes(spill)).ok_or_else(|| ReadError::Field {
         field: "largest offset",
         expected: "at least 1".into(),

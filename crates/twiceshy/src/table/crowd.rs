@@ -9,8 +9,9 @@
 //! streams in order have a spot each. Only edits change them, and they are no part of the contents: without them everything
 //! works the same, slowly.
 
-use super::{Run, Table, split};
+use super::{Layout, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::mem::Memory;
 
 /// As many streams of entries in order find their way at the same time.
 const SPOTS: usize = 3;
@@ -88,7 +89,7 @@ impl Crowd {
 /// hashes in no order it is one in a million.
 pub(super) const CROWDED_REACH: u64 = 256;
 
-impl Table {
+impl<L: Layout> Table<Memory, L> {
     /// Counts the slots that an edit shifts, if that is in a crowd.
     #[inline(always)]
     pub(super) fn count_work(&mut self, slots: u64) {
@@ -146,12 +147,12 @@ impl Table {
     }
 }
 
-struct FirstOwnSlot<'a> {
-    table: &'a Table,
+struct FirstOwnSlot<'a, L> {
+    table: &'a Table<Memory, L>,
     block: u64,
 }
 
-impl Kernel for FirstOwnSlot<'_> {
+impl<L: Layout> Kernel for FirstOwnSlot<'_, L> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {

@@ -10,10 +10,11 @@
 //! computed anew.
 
 use super::crowd::CROWDED_REACH;
-use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Layout, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{shift_down_one, shift_up_one, with_bit};
+use crate::mem::Memory;
 
 /// What the two metadata bits of a slot say, apart from the end of the run, which the table knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub(crate) struct Edit {
     also_taken: Vec<u64>,
 }
 
-impl Table {
+impl<L: Layout> Table<Memory, L> {
     /// Plans to replace the `remove` slots at `at` by `insert` others. They lie in `run`, the run of
     /// `quotient`, and begin and end between entries; `at` may be the end of the run.
     #[expect(clippy::too_many_arguments, reason = "where, how many, and within which limits")]
@@ -117,7 +118,7 @@ impl Table {
         for (slot, new) in (at..).zip(slots) {
             self.set_slot(slot, new.value);
             self.set_bit(slot, RUNEND_AT, new.kind == Kind::Payload);
-            if self.shape.has_extensions() {
+            if L::EXTENDED {
                 self.set_bit(slot, EXTENSION_AT, new.kind != Kind::Head);
             }
         }
@@ -201,7 +202,7 @@ impl Table {
     #[inline(always)]
     fn last_head(&self, run: Run) -> u64 {
         let mut slot = run.end - 1;
-        while self.shape.has_extensions() && slot > run.start && self.is_extension(slot) {
+        while L::EXTENDED && slot > run.start && self.is_extension(slot) {
             slot -= 1;
         }
         slot
@@ -220,7 +221,7 @@ impl Table {
             let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start));
             packed::shift_up(self.bytes_mut(), start_bit, start_bit + (end - start) as usize * width, width);
             self.shift_word_up(block, RUNEND_AT, start, end);
-            if self.shape.has_extensions() {
+            if L::EXTENDED {
                 self.shift_word_up(block, EXTENSION_AT, start, end);
             }
             if block == first_block {
@@ -230,7 +231,7 @@ impl Table {
             let (to, source) = (block * BLOCK_SLOTS, block * BLOCK_SLOTS - 1);
             self.set_slot(to, self.slot(source));
             self.carry_bit(source, to, RUNEND_AT);
-            if self.shape.has_extensions() {
+            if L::EXTENDED {
                 self.carry_bit(source, to, EXTENSION_AT);
             }
             block -= 1;
@@ -303,7 +304,7 @@ impl Table {
                 width,
             );
             self.shift_word_down(block, RUNEND_AT, start + 1, end + 1);
-            if self.shape.has_extensions() {
+            if L::EXTENDED {
                 self.shift_word_down(block, EXTENSION_AT, start + 1, end + 1);
             }
             let last = block * BLOCK_SLOTS + u64::from(end);
@@ -312,7 +313,7 @@ impl Table {
             }
             self.set_slot(last, self.slot(last + 1));
             self.carry_bit(last + 1, last, RUNEND_AT);
-            if self.shape.has_extensions() {
+            if L::EXTENDED {
                 self.carry_bit(last + 1, last, EXTENSION_AT);
             }
             block += 1;

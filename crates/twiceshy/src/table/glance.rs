@@ -11,12 +11,12 @@
 //! wrong because of the borrow, the lowest one that is set never is.
 //!
 //! In tables with extensions a glance is for runs whose entries have one slot each, and that no extension
-//! slot of an earlier run touches: nearly all. Whether there are extensions is a constant parameter,
-//! `EXTENDED`, of everything here, so that tables without pay nothing.
+//! slot of an earlier run touches: nearly all. Whether there are extensions is known from the type of the table, so that
+//! tables without pay nothing.
 
 use std::hint::select_unpredictable;
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
 use crate::bits::word::{bit, high_mask, low_mask, rank, rank_below, rank_through};
@@ -36,10 +36,6 @@ pub(super) struct Lanes {
     pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
     pub(super) highs: [u64; MASKS],
-    /// Where the first 64 bits of a hash have the number of the block, the home slot in it and the slot's bits.
-    block_mask: u64,
-    home_mask: u64,
-    window_mask: u64,
     /// Offsets from here on are saturated, or point behind the block.
     offset_limit: u32,
 }
@@ -52,25 +48,7 @@ impl Lanes {
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
         let offset_limit = u32::from(shape.offset_max()).min(64);
-        let (quotient, quotient_end) = (!low_mask(64 - shape.quotient_bits()), shape.quotient_bits());
-        let block_mask = !low_mask(64 - quotient_end.saturating_sub(BLOCK_SLOTS.ilog2()));
-        let window_mask = u64::MAX << (64 - width) >> quotient_end;
-        Self { count, ones, highs, block_mask, home_mask: quotient & !block_mask, window_mask, offset_limit }
-    }
-}
-
-/// Which home slot: a quotient in two parts.
-#[derive(Clone, Copy)]
-pub(crate) struct Home {
-    pub(super) block: u64,
-    /// In the block.
-    pub(super) slot: u64,
-}
-
-impl Home {
-    #[inline(always)]
-    fn of(quotient: u64) -> Self {
-        Self { block: quotient / BLOCK_SLOTS, slot: quotient % BLOCK_SLOTS }
+        Self { count, ones, highs, offset_limit }
     }
 }
 
@@ -100,22 +78,20 @@ pub(crate) struct Glance {
     pub(super) slots: u64,
 }
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Looks at the run of `quotient`; `None` if it takes more than a glance.
     #[inline(always)]
-    pub(crate) fn glance<C: Cpu, const EXTENDED: bool>(&self, cpu: C, quotient: u64) -> Option<Glance> {
-        self.glance_at::<C, EXTENDED>(cpu, Home::of(quotient))
+    pub(crate) fn glance<C: Cpu>(&self, cpu: C, quotient: u64) -> Option<Glance> {
+        self.glance_at(cpu, Home::of(quotient))
     }
 
     /// Looks at the run of a home slot; `None` if it takes more than a glance.
     #[inline(always)]
-    pub(crate) fn glance_at<C: Cpu, const EXTENDED: bool>(&self, cpu: C, home: Home) -> Option<Glance> {
-        debug_assert_eq!(self.shape.has_extensions(), EXTENDED);
+    pub(crate) fn glance_at<C: Cpu>(&self, cpu: C, home: Home) -> Option<Glance> {
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
         let (Home { block, slot }, home) = (home, home.slot as u32);
-        let header = if EXTENDED { EXTENSION_AT + 8 } else { EXTENSION_AT };
-        let bytes = Block::new(self.bytes(), self.shape.block_at(block), header as u8, width as u8)?;
-        let words = Words::read::<EXTENDED>(bytes.bytes());
+        let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width as u8)?;
+        let words = Words::read::<L>(bytes.bytes());
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
@@ -127,7 +103,7 @@ impl<B: AsRef<[u8]>> Table<B> {
         let slots = bytes.fields(start);
         // Less than 0, which is a large number here, if the end of the run is not in this block.
         let mut len = end.wrapping_sub(start);
-        if EXTENDED {
+        if L::EXTENDED {
             // So is a run with extension slots before, inside or behind it. What is behind slot 63 is not
             // in this block.
             let slots = end.wrapping_sub(after);
@@ -144,23 +120,8 @@ impl<B: AsRef<[u8]>> Table<B> {
 
     /// The header of a block.
     #[inline(always)]
-    pub(super) fn words<const EXTENDED: bool>(&self, block: u64) -> Words {
-        Words::read::<EXTENDED>(&self.bytes()[self.shape.block_at(block)..])
-    }
-
-    /// The home slot of a hash, given its first 64 bits.
-    #[inline(always)]
-    pub(crate) fn home_of<C: Cpu>(&self, cpu: C, hash: u64) -> Home {
-        let slot = cpu.field(hash, self.lanes.home_mask) % BLOCK_SLOTS;
-        Home { block: cpu.field(hash, self.lanes.block_mask), slot }
-    }
-
-    /// The bits behind the quotient, as many as a slot has, of a hash, given its first 64 bits. They must reach
-    /// that far.
-    #[inline(always)]
-    pub(crate) fn window_of<C: Cpu>(&self, cpu: C, hash: u64) -> u64 {
-        debug_assert!(self.shape.quotient_bits() + self.shape.slot_bits() <= 64);
-        cpu.field(hash, self.lanes.window_mask)
+    pub(super) fn words(&self, block: u64) -> Words {
+        Words::read::<L>(&self.bytes()[self.shape.block_at(block)..])
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
@@ -185,9 +146,9 @@ impl Glance {
 impl Words {
     /// The header of the block that starts with `bytes`.
     #[inline(always)]
-    fn read<const EXTENDED: bool>(bytes: &[u8]) -> Self {
+    fn read<L: Layout>(bytes: &[u8]) -> Self {
         let word = |at| packed::load(bytes, at);
-        let extension = if EXTENDED { word(EXTENSION_AT) } else { 0 };
+        let extension = if L::EXTENDED { word(EXTENSION_AT) } else { 0 };
         let (occupied, ends) = (word(OCCUPIED_AT), word(RUNEND_AT));
         Self { offset: u32::from(bytes[OFFSET_AT]), occupied, ends, extension }
     }
@@ -238,7 +199,7 @@ impl Words {
 }
 
 /// What the slots of a run hold.
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
     pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {

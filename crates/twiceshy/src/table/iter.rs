@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Run, Table, split};
+use super::{BLOCK_SLOTS, Layout, Plain, Run, Table, split};
 use crate::bits::word::high_mask;
 
 /// The set bits of one metadata word per block, as slot numbers.
@@ -32,8 +32,8 @@ impl Bits {
 /// All runs of a table in the order of their quotients. See [`Table::runs`].
 ///
 /// The k-th occupied quotient owns the k-th run end, so both are simply read in step.
-pub(crate) struct Runs<'a, B> {
-    table: &'a Table<B>,
+pub(crate) struct Runs<'a, B, L = Plain> {
+    table: &'a Table<B, L>,
     occupied: Bits,
     ends: Bits,
     /// The first slot behind the last run.
@@ -44,9 +44,9 @@ pub(crate) struct Runs<'a, B> {
     total_slots: u64,
 }
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The quotients that have a run, with their runs.
-    pub(crate) fn runs(&self) -> Runs<'_, B> {
+    pub(crate) fn runs(&self) -> Runs<'_, B, L> {
         let occupied = Bits { block: 0, word: self.occupied(0) };
         let ends = Bits { block: 0, word: self.run_ends(0) };
         let shape = &self.shape;
@@ -77,7 +77,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     }
 }
 
-impl<B: AsRef<[u8]>> Iterator for Runs<'_, B> {
+impl<B: AsRef<[u8]>, L: Layout> Iterator for Runs<'_, B, L> {
     type Item = (u64, Run);
 
     #[inline(always)]

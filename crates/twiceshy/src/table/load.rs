@@ -5,16 +5,18 @@
 //! of the block of the slot, and the slots themselves) are kept aside until they are complete, so that
 //! nearly every word of the table is stored once and never read.
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, Kind, NoRoom, OCCUPIED_AT, RUNEND_AT, Shape, Slot, Table, split};
+use super::{
+    Address, BLOCK_SLOTS, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot, Table, split,
+};
 use crate::bits::packed;
-use crate::mem::OutOfMemory;
+use crate::mem::{Memory, OutOfMemory};
 
 /// No quotient is as large.
 const NONE: u64 = u64::MAX;
 
 /// A table that is being filled.
-pub(crate) struct Loader {
-    table: Table,
+pub(crate) struct Loader<L = Plain> {
+    table: Table<Memory, L>,
     /// How many slots may be used, up to where that is, given the gaps so far, and the end of the table.
     most: u64,
     limit: u64,
@@ -38,17 +40,18 @@ pub(crate) struct Loader {
     slots: SlotWriter,
 }
 
-impl Loader {
+impl<L: Layout> Loader<L> {
     /// An empty table that takes up to `limit` slots.
     pub(crate) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
         // There is never room for more, and no sum of slots overflows.
         let most = limit.min(u64::MAX / 2);
+        let table = Table::new(shape)?;
         Ok(Self {
-            slots: SlotWriter::new(&shape, 0),
-            table: Table::new(shape)?,
+            slots: SlotWriter::new(&table.shape, 0),
+            total: table.shape.total_slots(),
+            table,
             most,
             limit: most,
-            total: shape.total_slots(),
             most_bytes: 0,
             quotient: NONE,
             home_block: 0,
@@ -69,6 +72,12 @@ impl Loader {
 
     pub(crate) fn shape(&self) -> &Shape {
         &self.table.shape
+    }
+
+    /// Where hashes belong.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> Address {
+        self.table.address
     }
 
     /// How many slots are in use.
@@ -196,7 +205,7 @@ impl Loader {
     ///
     /// If quotients did not come in order: then the table would have lost entries. That is checked here, at no cost,
     /// and not where it happens.
-    pub(crate) fn finish(mut self) -> Table {
+    pub(crate) fn finish(mut self) -> Table<Memory, L> {
         assert!(self.descents <= 1, "a table was filled out of order");
         self.mark_end(self.head, self.quotient != NONE);
         self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
@@ -227,7 +236,7 @@ impl SlotWriter {
     }
 
     #[inline(always)]
-    fn write(&mut self, table: &mut Table, value: u64) {
+    fn write(&mut self, table: &mut Table<Memory, impl Layout>, value: u64) {
         let shape = &table.shape;
         let (width, slots_at) = (shape.slot_bits(), shape.slots_at());
         self.word |= value << self.bits;
@@ -247,14 +256,14 @@ impl SlotWriter {
     }
 
     /// Stores the present word, if there is anything in it.
-    fn store(&self, table: &mut Table) {
+    fn store(&self, table: &mut Table<Memory, impl Layout>) {
         if self.bits > 0 {
             packed::store(table.bytes_mut(), self.at, self.word);
         }
     }
 
     /// The present word as it is in the table: it may hold slots from before a gap.
-    fn load(&self, table: &Table) -> u64 {
+    fn load(&self, table: &Table<Memory, impl Layout>) -> u64 {
         packed::load(table.bytes(), self.at)
     }
 }

@@ -1,6 +1,6 @@
 //! Finding runs, free slots and the ends of clusters. Nothing here changes the table.
 
-use super::{BLOCK_SLOTS, Table, split};
+use super::{BLOCK_SLOTS, Layout, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::{bit, low_mask, rank};
 
@@ -18,7 +18,7 @@ impl Run {
     }
 }
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The run of `quotient`.
     ///
     /// On bytes that are not a valid table the answer is meaningless, but `start <= end <=
@@ -33,7 +33,7 @@ impl<B: AsRef<[u8]>> Table<B> {
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
             // If the slot behind it is in the next block, it could be an extension: of the run itself, or, if
             // that is empty, of the one before.
-            && (!self.shape.has_extensions() || split(run.end).0 == block)
+            && (!L::EXTENDED || split(run.end).0 == block)
         {
             return run;
         }
@@ -116,7 +116,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The first slot at or behind `slot` that is no extension.
     #[inline(always)]
     pub(super) fn behind_extensions(&self, slot: u64) -> u64 {
-        if !self.shape.has_extensions() {
+        if !L::EXTENDED {
             return slot;
         }
         let (mut block, i) = split(slot);
@@ -193,13 +193,13 @@ impl<B: AsRef<[u8]>> Table<B> {
 }
 
 /// [`Table::first_own_slot`] of a block whose offset is saturated, given that of an earlier one.
-struct FirstOwnSlotInCrowd<'a, B> {
-    table: &'a Table<B>,
+struct FirstOwnSlotInCrowd<'a, B, L> {
+    table: &'a Table<B, L>,
     block: u64,
     known: (u64, u64),
 }
 
-impl<B: AsRef<[u8]>> Kernel for FirstOwnSlotInCrowd<'_, B> {
+impl<B: AsRef<[u8]>, L: Layout> Kernel for FirstOwnSlotInCrowd<'_, B, L> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {
@@ -219,12 +219,12 @@ impl<B: AsRef<[u8]>> Kernel for FirstOwnSlotInCrowd<'_, B> {
 }
 
 /// [`Table::run`] in the general case.
-pub(super) struct RunAnywhere<'a, B> {
-    pub(super) table: &'a Table<B>,
+pub(super) struct RunAnywhere<'a, B, L> {
+    pub(super) table: &'a Table<B, L>,
     pub(super) quotient: u64,
 }
 
-impl<B: AsRef<[u8]>> Kernel for RunAnywhere<'_, B> {
+impl<B: AsRef<[u8]>, L: Layout> Kernel for RunAnywhere<'_, B, L> {
     type Output = Run;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Run {

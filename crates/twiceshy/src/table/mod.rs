@@ -73,10 +73,12 @@
 //! earlier block. And a run is found with a virtual run end in front of the block, so that one `pdep`
 //! yields both its ends.
 
+mod address;
 mod crowd;
 mod edit;
 mod glance;
 mod iter;
+mod layout;
 mod load;
 mod locate;
 mod prefix;
@@ -86,12 +88,16 @@ mod shape;
 mod tests;
 mod validate;
 
+pub(crate) use address::{Address, Home, Part};
 pub(crate) use edit::{Edit, Kind, Slot};
-pub(crate) use glance::{Glance, Home};
+pub(crate) use glance::Glance;
 pub(crate) use iter::Runs;
+pub(crate) use layout::{Extended, Layout, Plain};
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::Shape;
+
+use std::marker::PhantomData;
 
 use crate::bits::packed;
 use crate::bits::word::{bit, with_bit};
@@ -146,26 +152,23 @@ impl Limits {
 }
 
 /// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.
-pub(crate) struct Table<B = Memory> {
+pub(crate) struct Table<B = Memory, L = Plain> {
     bytes: B,
     shape: Shape,
     used: u64,
-    /// Follows from the shape.
+    /// These two follow from the shape.
+    address: Address,
     lanes: Lanes,
     crowd: Crowd,
+    layout: PhantomData<L>,
 }
 
-impl Table {
-    /// An empty table.
+impl<L: Layout> Table<Memory, L> {
+    /// An empty table, whose blocks have the layout of its type.
     pub(crate) fn new(shape: Shape) -> Result<Self, OutOfMemory> {
+        let shape = shape.with_layout::<L>();
         let len = shape.body_bytes().ok_or_else(OutOfMemory::too_large)?;
-        Ok(Self {
-            bytes: Memory::zeroed(len)?,
-            shape,
-            used: 0,
-            lanes: Lanes::new(&shape),
-            crowd: Crowd::default(),
-        })
+        Ok(Self::over(Memory::zeroed(len)?, shape, 0))
     }
 
     /// A copy with a larger spill area: `slots` more fit there, whatever lies where. It is at least twice as large.
@@ -215,38 +218,36 @@ impl Table {
     }
 }
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// A table over existing bytes, which may be anything: reading it ends without a panic or an
     /// endless loop, and [`validate`](Table::validate) tells whether it makes sense. `None` if the
-    /// bytes are not as many as the shape needs.
+    /// bytes are not as many as the shape needs, or the shape is of another layout.
     pub(crate) fn from_bytes(bytes: B, shape: Shape, used: u64) -> Option<Self> {
-        let lanes = Lanes::new(&shape);
-        let crowd = Crowd::default();
-        (Some(bytes.as_ref().len()) == shape.body_bytes()).then_some(Self {
-            bytes,
-            shape,
-            used,
-            lanes,
-            crowd,
-        })
+        let fits = Some(bytes.as_ref().len()) == shape.body_bytes() && shape == shape.with_layout::<L>();
+        fits.then(|| Self::over(bytes, shape, used))
+    }
+
+    fn over(bytes: B, shape: Shape, used: u64) -> Self {
+        let (address, lanes) = (Address::new(&shape), Lanes::new(&shape));
+        Self { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout: PhantomData }
+    }
+
+    /// The same table over other bytes, without what is known of crowds.
+    fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
+        let Self { shape, used, address, lanes, layout, .. } = *self;
+        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout }
     }
 
     /// The same table over borrowed bytes.
-    pub(crate) fn borrowed(&self) -> Table<&[u8]> {
-        Table {
-            bytes: self.bytes(),
-            shape: self.shape,
-            used: self.used,
-            lanes: self.lanes,
-            // A copy of it would not stay in registers.
-            crowd: Crowd::default(),
-        }
+    pub(crate) fn borrowed(&self) -> Table<&[u8], L> {
+        // A copy of what is known of crowds would not stay in registers.
+        self.with_bytes(self.bytes())
     }
 
     /// A copy that can be changed.
-    pub(crate) fn try_clone(&self) -> Result<Table, OutOfMemory> {
-        let bytes = Memory::copy_of(self.bytes())?;
-        Ok(Table { bytes, shape: self.shape, used: self.used, lanes: self.lanes, crowd: self.crowd })
+    pub(crate) fn try_clone(&self) -> Result<Table<Memory, L>, OutOfMemory> {
+        let copy = self.with_bytes(Memory::copy_of(self.bytes())?);
+        Ok(Table { crowd: self.crowd, ..copy })
     }
 
     #[inline(always)]
@@ -259,11 +260,10 @@ impl<B: AsRef<[u8]>> Table<B> {
         &self.shape
     }
 
-    /// Quotient and the bits behind it, as many as a slot has, of the first 64 bits of a hash.
+    /// Where hashes belong.
     #[inline(always)]
-    pub(crate) fn split(&self, hash: u64) -> (u64, u64) {
-        let (quotient_bits, slot_bits) = (self.shape.quotient_bits(), self.shape.slot_bits());
-        (hash >> (64 - quotient_bits), hash << quotient_bits >> (64 - slot_bits))
+    pub(crate) fn address(&self) -> Address {
+        self.address
     }
 
     /// How many slots are in use.
@@ -282,9 +282,8 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// asks for itself. A run lies a few slots behind its home, and the next block's header tells the end of a
     /// run that leaves the block: hence a second line.
     #[inline(always)]
-    pub(crate) fn prefetch_run<const EXTENDED: bool>(&self, home: Home) {
-        let slots_at = if EXTENDED { EXTENSION_AT + 8 } else { EXTENSION_AT };
-        let in_block = slots_at + home.slot as usize * self.shape.slot_bits() as usize / 8;
+    pub(crate) fn prefetch_run(&self, home: Home) {
+        let in_block = L::BYTES + home.slot as usize * self.shape.slot_bits() as usize / 8;
         let home_at = self.shape.block_at(home.block) + in_block;
         mem::prefetch(self.bytes(), home_at);
         mem::prefetch(self.bytes(), home_at + 48);
@@ -318,7 +317,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// The extension word, 0 for tables without.
     #[inline(always)]
     fn extension(&self, block: u64) -> u64 {
-        if self.shape.has_extensions() { self.word(block, EXTENSION_AT) } else { 0 }
+        if L::EXTENDED { self.word(block, EXTENSION_AT) } else { 0 }
     }
 
     /// Heads of last entries.

@@ -6,10 +6,10 @@
 //! lanes above it and makes them wrong, but it seems to match everything itself, and what is below it is right: the
 //! lowest match is a match or a digit, and there is none only if there is none.
 
-use super::Table;
+use super::{Layout, Table};
 use super::glance::{Glance, MASKS};
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// What keeps each slot from being a prefix of `window`: 0 in the lanes that are one.
     #[inline(always)]
     fn contradictions(&self, glance: &Glance, window: u64) -> u64 {

@@ -4,20 +4,21 @@
 //! of the table) is left to those: the answer is `false`, and nothing has changed.
 
 use super::glance::{Glance, Words};
-use super::{BLOCK_SLOTS, EXTENSION_AT, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{bit, high_mask, rank, rank_through, shift_down_one, shift_up_one};
+use crate::mem::Memory;
 
 /// The last slot of a block.
 const LAST: u32 = BLOCK_SLOTS as u32 - 1;
 
-impl Table {
+impl<L: Layout> Table<Memory, L> {
     /// Starts a run of `quotient` with one head, if its home slot is free.
     #[inline(always)]
-    pub(crate) fn insert_at_home<const EXTENDED: bool>(&mut self, quotient: u64, value: u64) -> bool {
+    pub(crate) fn insert_at_home(&mut self, quotient: u64, value: u64) -> bool {
         let (block, home) = split(quotient);
-        let words = self.words::<EXTENDED>(block);
+        let words = self.words(block);
         if words.offset > home || words.offset >= u32::from(self.shape.offset_max()) {
             return false;
         }
@@ -35,7 +36,7 @@ impl Table {
 
     /// Inserts a head into the run, behind `rank` others.
     #[inline(always)]
-    pub(crate) fn insert_at_glance<C: Cpu, const EXTENDED: bool>(
+    pub(crate) fn insert_at_glance<C: Cpu>(
         &mut self,
         cpu: C,
         glance: &Glance,
@@ -47,17 +48,17 @@ impl Table {
         if !self.is_placed(glance) || end > LAST {
             return false;
         }
-        let Some(free) = self.first_from::<C, EXTENDED>(cpu, block, words, end, true) else { return false };
+        let Some(free) = self.first_from(cpu, block, words, end, true) else { return false };
         if free >= self.shape.total_slots() {
             return false;
         }
-        let free = self.shift_later_blocks::<EXTENDED>(block, free);
+        let free = self.shift_later_blocks(block, free);
         // The new last slot of the run is `end`; the old one, if there was a run, is none any more.
         let old_last = u64::from(len > 0).wrapping_shl(end.wrapping_sub(1));
         let new_ends = shift_up_one(words.ends, at, free) & !old_last | 1 << end;
         self.set_word(block, OCCUPIED_AT, words.occupied | 1 << home);
         self.set_word(block, RUNEND_AT, new_ends);
-        if EXTENDED {
+        if L::EXTENDED {
             self.set_word(block, EXTENSION_AT, shift_up_one(words.extension, at, free));
         }
         self.insert_slot(block, at, free, value);
@@ -79,15 +80,15 @@ impl Table {
         if at_block != block || end_block != block {
             return false;
         }
-        let words = self.words::<true>(block);
+        let words = self.words(block);
         if words.offset >= u32::from(self.shape.offset_max()) {
             return false;
         }
-        let Some(free) = self.first_from::<C, true>(cpu, block, words, end, true) else { return false };
+        let Some(free) = self.first_from(cpu, block, words, end, true) else { return false };
         if free >= self.shape.total_slots() {
             return false;
         }
-        let free = self.shift_later_blocks::<true>(block, free);
+        let free = self.shift_later_blocks(block, free);
         self.set_word(block, RUNEND_AT, shift_up_one(words.ends, at, free));
         self.set_word(block, EXTENSION_AT, shift_up_one(words.extension, at, free) | 1 << at);
         self.insert_slot(block, at, free, value);
@@ -97,7 +98,7 @@ impl Table {
 
     /// Removes the head behind `rank` others from the run.
     #[inline(always)]
-    pub(crate) fn remove_at_glance<C: Cpu, const EXTENDED: bool>(
+    pub(crate) fn remove_at_glance<C: Cpu>(
         &mut self,
         cpu: C,
         glance: &Glance,
@@ -105,25 +106,25 @@ impl Table {
     ) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
         let (at, end) = (start + rank, start + len);
-        let Some(stop) = self.first_from::<C, EXTENDED>(cpu, block, words, at + 1, false) else {
+        let Some(stop) = self.first_from(cpu, block, words, at + 1, false) else {
             return false;
         };
         let (last_block, last) = split(stop - 1);
         let (stays, goes_on) = if last_block == block { (last, false) } else { (LAST, true) };
-        let (carry, follows) = self.first_of_next::<EXTENDED>(block, goes_on);
+        let (carry, follows) = self.first_of_next(block, goes_on);
         // The new last slot of the run, if one is left, is the one before the old one.
         let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
         let new_ends = shift_down_one(words.ends, at + 1, stays + 1) | carry.ends << LAST | new_last;
         self.set_word(block, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
         self.set_word(block, RUNEND_AT, new_ends);
-        if EXTENDED {
+        if L::EXTENDED {
             let extension = shift_down_one(words.extension, at + 1, stays + 1) | carry.extension << LAST;
             self.set_word(block, EXTENSION_AT, extension);
         }
         self.remove_slot(block, at, stays, follows);
         for later in block + 1..=last_block {
             let stays = if later == last_block { last } else { LAST };
-            self.give_to_before::<EXTENDED>(later, stays, later < last_block);
+            self.give_to_before(later, stays, later < last_block);
         }
         self.used -= 1;
         true
@@ -132,7 +133,7 @@ impl Table {
     /// The first slot at or behind slot `from` of the block that is free, or (if not `inclusive`) that no
     /// run of an earlier quotient uses. `None` if that takes more than the words of the blocks on the way.
     #[inline(always)]
-    fn first_from<C: Cpu, const EXTENDED: bool>(
+    fn first_from<C: Cpu>(
         &self,
         cpu: C,
         mut block: u64,
@@ -146,7 +147,7 @@ impl Table {
             if block >= self.shape.blocks() {
                 return None;
             }
-            let words = self.words::<EXTENDED>(block);
+            let words = self.words(block);
             if words.offset >= u32::from(self.shape.offset_max()) {
                 return None;
             }
@@ -158,10 +159,10 @@ impl Table {
     /// Moves the slots behind the block up to `free` one up, and the last one of the block onto the first of
     /// them. The slot of the block that is free now, in the block.
     #[inline(always)]
-    fn shift_later_blocks<const EXTENDED: bool>(&mut self, block: u64, free: u64) -> u32 {
+    fn shift_later_blocks(&mut self, block: u64, free: u64) -> u32 {
         let (free_block, mut free) = split(free);
         for later in (block + 1..=free_block).rev() {
-            self.take_from_before::<EXTENDED>(later, free);
+            self.take_from_before(later, free);
             free = LAST;
         }
         free
@@ -169,10 +170,10 @@ impl Table {
 
     /// Moves the slots before `free` one up, and the last slot of the block before onto the first.
     #[inline(always)]
-    fn take_from_before<const EXTENDED: bool>(&mut self, block: u64, free: u32) {
-        let (before, words) = (self.words::<EXTENDED>(block - 1), self.words::<EXTENDED>(block));
+    fn take_from_before(&mut self, block: u64, free: u32) {
+        let (before, words) = (self.words(block - 1), self.words(block));
         self.set_word(block, RUNEND_AT, shift_up_one(words.ends, 0, free) | before.ends >> LAST);
-        if EXTENDED {
+        if L::EXTENDED {
             let extension = shift_up_one(words.extension, 0, free) | before.extension >> LAST;
             self.set_word(block, EXTENSION_AT, extension);
         }
@@ -183,11 +184,11 @@ impl Table {
     /// Moves the slots behind the first, which the block before has taken, up to `last` one down. If the
     /// cluster `goes_on`, the first slot of the next block follows.
     #[inline(always)]
-    fn give_to_before<const EXTENDED: bool>(&mut self, block: u64, last: u32, goes_on: bool) {
-        let words = self.words::<EXTENDED>(block);
-        let (carry, follows) = self.first_of_next::<EXTENDED>(block, goes_on);
+    fn give_to_before(&mut self, block: u64, last: u32, goes_on: bool) {
+        let words = self.words(block);
+        let (carry, follows) = self.first_of_next(block, goes_on);
         self.set_word(block, RUNEND_AT, shift_down_one(words.ends, 1, last + 1) | carry.ends << LAST);
-        if EXTENDED {
+        if L::EXTENDED {
             let extension = shift_down_one(words.extension, 1, last + 1) | carry.extension << LAST;
             self.set_word(block, EXTENSION_AT, extension);
         }
@@ -197,9 +198,9 @@ impl Table {
 
     /// The header and the first slot of the next block, both 0 if the cluster does not go on there.
     #[inline(always)]
-    fn first_of_next<const EXTENDED: bool>(&self, block: u64, goes_on: bool) -> (Words, u64) {
+    fn first_of_next(&self, block: u64, goes_on: bool) -> (Words, u64) {
         if goes_on {
-            (self.words::<EXTENDED>(block + 1), self.slot((block + 1) * BLOCK_SLOTS))
+            (self.words(block + 1), self.slot((block + 1) * BLOCK_SLOTS))
         } else {
             (Words { offset: 0, occupied: 0, ends: 0, extension: 0 }, 0)
         }

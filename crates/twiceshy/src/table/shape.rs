@@ -1,6 +1,6 @@
 //! The measures of a table: how many slots, how wide, and where each byte lies.
 
-use super::{BLOCK_SLOTS, EXTENSION_AT};
+use super::{BLOCK_SLOTS, Layout, Part, Plain};
 use crate::bits::packed::PADDING;
 
 /// Offsets fit a byte; the largest value means "at least this, walk to find out".
@@ -13,6 +13,7 @@ pub(crate) struct Shape {
     slot_bits: u8,
     has_extensions: bool,
     offset_max: u8,
+    part: Part,
     spill_slots: u32,
     /// The spill slots before any were added; of standard tables those of their size.
     usual_spill: u32,
@@ -39,9 +40,10 @@ impl Shape {
             slot_bits: slot_bits as u8,
             has_extensions: false,
             offset_max: OFFSET_MAX,
+            part: Part::ALL,
             spill_slots: default_spill(quotient_bits),
             usual_spill: default_spill(quotient_bits),
-            slots_at: 0,
+            slots_at: Plain::BYTES as u16,
             block_bytes: 0,
         }
         .measured()
@@ -49,14 +51,45 @@ impl Shape {
 
     /// With the measures that follow from the others.
     fn measured(mut self) -> Self {
-        self.slots_at = EXTENSION_AT as u16 + if self.has_extensions { 8 } else { 0 };
         self.block_bytes = self.slots_at + 8 * u16::from(self.slot_bits);
         self
     }
 
-    /// The same with an extension bit per slot.
-    pub(crate) fn with_extensions(self) -> Self {
-        Self { has_extensions: true, ..self }.measured()
+    /// The same with blocks of another layout.
+    pub(crate) fn with_layout<L: Layout>(self) -> Self {
+        Self { has_extensions: L::EXTENDED, slots_at: L::BYTES as u16, ..self }.measured()
+    }
+
+    /// The same for a part of all hashes.
+    #[cfg(test)]
+    pub(crate) fn for_part(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
+    /// The hashes that the table is for.
+    #[inline(always)]
+    pub(crate) fn part(&self) -> Part {
+        self.part
+    }
+
+    /// How many bits of a hash follow from where it is: those of the part and of the quotient.
+    #[inline(always)]
+    pub(crate) fn position_bits(&self) -> u32 {
+        self.part.bits() + self.quotient_bits()
+    }
+
+    /// Quotient and window of the first 128 bits of a hash.
+    #[inline(always)]
+    pub(crate) fn split(&self, hash: u128) -> (u64, u64) {
+        let hash = hash << self.part.bits();
+        let window = hash << self.quotient_bits >> (128 - self.slot_bits());
+        ((hash >> (128 - self.quotient_bits())) as u64, window as u64)
+    }
+
+    /// The bits that follow from where a hash with this quotient is.
+    #[inline(always)]
+    pub(crate) fn position(&self, quotient: u64) -> u64 {
+        self.part.number() << self.quotient_bits | quotient
     }
 
     /// The same with other internal limits: small ones make the rare paths common, for tests.
@@ -87,7 +120,9 @@ impl Shape {
             spill_slots: usual_spill,
             usual_spill,
             has_extensions: self.has_extensions,
+            slots_at: self.slots_at,
             offset_max: self.offset_max,
+            part: self.part,
             ..new
         }
         .measured()
@@ -180,6 +215,7 @@ fn default_spill(quotient_bits: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Extended;
     use super::*;
 
     #[test]
@@ -188,7 +224,7 @@ mod tests {
             for slot_bits in 1..=64 {
                 for shape in [
                     Shape::new(quotient_bits, slot_bits),
-                    Shape::new(quotient_bits, slot_bits).with_extensions(),
+                    Shape::new(quotient_bits, slot_bits).with_layout::<Extended>(),
                 ] {
                     assert_eq!(shape.total_slots() % 64, 0);
                     assert_eq!(shape.slot_bit(64) - shape.slot_bit(0), shape.block_bytes() * 8);

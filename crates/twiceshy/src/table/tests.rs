@@ -7,6 +7,15 @@ use super::*;
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
 use crate::random::Random;
 
+/// A layout with a word of the filter's own in every block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Coded;
+
+impl Layout for Coded {
+    const EXTENDED: bool = true;
+    const OWN_WORDS: usize = 1;
+}
+
 /// One entry: a head and its extension slots.
 type Entry = Vec<Slot>;
 
@@ -20,7 +29,7 @@ impl Model {
         Self { shape, runs: vec![Vec::new(); shape.quotients() as usize] }
     }
 
-    fn load(&self) -> Result<Table, NoRoom> {
+    fn load<L: Layout>(&self) -> Result<Table<Memory, L>, NoRoom> {
         let mut loader = Loader::new(self.shape, u64::MAX).unwrap();
         for (quotient, run) in self.runs.iter().enumerate() {
             for entry in run {
@@ -46,15 +55,15 @@ impl Model {
 }
 
 /// Replaces slots of a run through `plan` and `commit`, compiled for the best CPU.
-struct Replace<'a> {
-    table: &'a mut Table,
+struct Replace<'a, L> {
+    table: &'a mut Table<Memory, L>,
     quotient: u64,
     at: u64,
     remove: u64,
     slots: &'a [Slot],
 }
 
-impl Kernel for Replace<'_> {
+impl<L: Layout> Kernel for Replace<'_, L> {
     type Output = Result<(), Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
@@ -66,9 +75,9 @@ impl Kernel for Replace<'_> {
     }
 }
 
-struct FindRun<'a>(&'a Table, u64);
+struct FindRun<'a, B, L>(&'a Table<B, L>, u64);
 
-impl Kernel for FindRun<'_> {
+impl<B: AsRef<[u8]>, L: Layout> Kernel for FindRun<'_, B, L> {
     type Output = Run;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Run {
@@ -81,7 +90,7 @@ impl Kernel for FindRun<'_> {
 #[test]
 fn an_empty_run_at_the_end_of_a_block_begins_behind_extensions_in_the_next() {
     for last in 120..127usize {
-        let mut model = Model::new(Shape::new(7, 4).with_extensions());
+        let mut model = Model::new(Shape::new(7, 4));
         // Block 1 begins with a slot of block 0.
         model.runs[63] = vec![vec![Slot::head(1)], vec![Slot::head(2)]];
         // One entry per slot from the quotient on, and the last of them goes on in the next block.
@@ -89,7 +98,7 @@ fn an_empty_run_at_the_end_of_a_block_begins_behind_extensions_in_the_next() {
         let longest = run.last_mut().expect("at least one");
         longest.extend([1, 2].map(|value| Slot { kind: Kind::Continuation, value }));
         model.runs[last] = run;
-        let mut table = model.load().unwrap();
+        let mut table = model.load::<Extended>().unwrap();
         compare(&table, &model, &format!("run of {last}"));
         let (quotient, entry) = (last as u64 + 1, vec![Slot::head(7)]);
         dispatch(Replace { table: &mut table, quotient, at: 0, remove: 0, slots: &entry }).unwrap();
@@ -98,10 +107,10 @@ fn an_empty_run_at_the_end_of_a_block_begins_behind_extensions_in_the_next() {
     }
 }
 
-fn random_entry(random: &mut Random, shape: &Shape) -> Entry {
+fn random_entry<L: Layout>(random: &mut Random, shape: &Shape) -> Entry {
     let mask = crate::bits::word::low_mask(shape.slot_bits());
     let mut entry = vec![Slot::head(random.next() & mask)];
-    if shape.has_extensions() {
+    if L::EXTENDED {
         let longer = [0, 0, 0, 1, 1, 2, 5][random.below(7) as usize];
         for _ in 0..longer {
             let kind = if random.below(2) == 0 { Kind::Continuation } else { Kind::Payload };
@@ -112,9 +121,9 @@ fn random_entry(random: &mut Random, shape: &Shape) -> Entry {
 }
 
 /// Compares everything that can be asked of the table with the model.
-fn compare(table: &Table, model: &Model, context: &str) {
+fn compare<L: Layout>(table: &Table<Memory, L>, model: &Model, context: &str) {
     table.validate().unwrap_or_else(|invalid| panic!("{context}: {invalid}"));
-    let loaded = model.load().expect("the model fits");
+    let loaded = model.load::<L>().expect("the model fits");
     assert!(table.bytes() == loaded.bytes(), "{context}: bytes differ from a fresh load");
     assert_eq!(table.used(), loaded.used(), "{context}");
     let places = model.places();
@@ -140,10 +149,10 @@ fn compare(table: &Table, model: &Model, context: &str) {
 }
 
 /// Random edits; how often quotients repeat and how full the table gets varies with the seed.
-fn drive(shape: Shape, seed: u64, steps: u32) -> u32 {
+fn drive<L: Layout>(shape: Shape, seed: u64, steps: u32) -> u32 {
     let mut random = Random(seed);
     let mut model = Model::new(shape);
-    let mut table = Table::new(shape).unwrap();
+    let mut table = Table::<Memory, L>::new(shape).unwrap();
     let hot = 1 + random.below(shape.quotients());
     let base = random.below(shape.quotients());
     let eager = 2 + random.below(4);
@@ -154,7 +163,7 @@ fn drive(shape: Shape, seed: u64, steps: u32) -> u32 {
         let first = random.below(run.len() as u64 + 1) as usize;
         let remove = random.below(3).min((run.len() - first) as u64) as usize;
         let insert = if random.below(6) < eager { 1 + random.below(2) } else { 0 };
-        let new: Vec<Entry> = (0..insert).map(|_| random_entry(&mut random, &shape)).collect();
+        let new: Vec<Entry> = (0..insert).map(|_| random_entry::<L>(&mut random, &shape)).collect();
         let slots: Vec<Slot> = new.iter().flatten().copied().collect();
         let at = run[..first].iter().map(|entry| entry.len() as u64).sum();
         let removed: u64 = run[first..first + remove].iter().map(|entry| entry.len() as u64).sum();
@@ -168,7 +177,7 @@ fn drive(shape: Shape, seed: u64, steps: u32) -> u32 {
         if outcome.is_err() {
             refused += 1;
             assert!(table.bytes() == before, "{context}: an error changed bytes");
-            assert!(model.load().is_err(), "{context}: refused although it fits");
+            assert!(model.load::<L>().is_err(), "{context}: refused although it fits");
             model.runs[quotient as usize] = old;
         }
         compare(&table, &model, &context);
@@ -181,8 +190,9 @@ fn random_edits_agree_with_the_model_for_every_width() {
     for width in 1..=64 {
         for (quotient_bits, spill) in [(2, 3), (6, 1), (7, 70), (8, 20)] {
             let shape = Shape::new(quotient_bits, width).with_limits(3, spill).unwrap();
-            drive(shape, u64::from(width), 40);
-            drive(shape.with_extensions(), u64::from(width) + 100, 40);
+            drive::<Plain>(shape, u64::from(width), 40);
+            drive::<Extended>(shape, u64::from(width) + 100, 40);
+            drive::<Coded>(shape, u64::from(width) + 200, 20);
         }
     }
 }
@@ -194,8 +204,8 @@ fn random_edits_agree_with_the_model_for_every_offset_limit() {
         for offset_max in [1, 2, 3, 20, 63, 64, 65, 255] {
             for quotient_bits in [1, 3, 6, 7, 9] {
                 let shape = Shape::new(quotient_bits, 5).with_limits(offset_max, 40).unwrap();
-                refused += drive(shape, seed, 60);
-                refused += drive(shape.with_extensions(), seed, 60);
+                refused += drive::<Plain>(shape, seed, 60);
+                refused += drive::<Extended>(shape, seed, 60);
             }
         }
     }
@@ -206,60 +216,61 @@ fn random_edits_agree_with_the_model_for_every_offset_limit() {
 fn long_histories_fill_tables_to_the_last_slot() {
     for seed in 0..6 {
         let shape = Shape::new(8, 4).with_limits(7, 90).unwrap();
-        drive(shape, seed, 1500);
-        drive(shape.with_extensions(), seed, 1500);
+        drive::<Plain>(shape, seed, 1500);
+        drive::<Extended>(shape, seed, 1500);
+        drive::<Coded>(shape, seed, 500);
     }
 }
 
 /// One head more in a sorted run, or one less, through the shortcuts of `quick.rs`: `false` if they leave
 /// it to others.
-struct Quick<'a, const EXTENDED: bool> {
-    table: &'a mut Table,
+struct Quick<'a, L> {
+    table: &'a mut Table<Memory, L>,
     quotient: u64,
     value: u64,
     insert: bool,
 }
 
-impl<const EXTENDED: bool> Kernel for Quick<'_, EXTENDED> {
+impl<L: Layout> Kernel for Quick<'_, L> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
-        if insert && table.insert_at_home::<EXTENDED>(quotient, value) {
+        if insert && table.insert_at_home(quotient, value) {
             return true;
         }
-        let Some(glance) = table.glance::<C, EXTENDED>(cpu, quotient) else { return false };
+        let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
         assert_eq!(table.find_at_glance(&glance, value) > 0, table.count_at_glance(&glance, value) > 0);
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance::<C, EXTENDED>(cpu, &glance, rank, value),
+            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
             (false, 0) => false,
-            (false, _) => table.remove_at_glance::<C, EXTENDED>(cpu, &glance, rank),
+            (false, _) => table.remove_at_glance(cpu, &glance, rank),
         }
     }
 }
 
 #[test]
 fn a_quick_edit_is_the_planned_one_or_none() {
-    quick_or_planned::<false>();
+    quick_or_planned::<Plain>();
 }
 
 #[test]
 fn a_quick_edit_among_extensions_is_the_planned_one_or_none() {
-    quick_or_planned::<true>();
+    quick_or_planned::<Extended>();
+    quick_or_planned::<Coded>();
 }
 
-fn quick_or_planned<const EXTENDED: bool>() {
+fn quick_or_planned<L: Layout>() {
     let (mut quick, mut declined) = (0, 0);
     for seed in 0..60u64 {
         for width in [1, 2, 5, 9, 19, 20, 28, 29, 57, 58, 64] {
             let mut random = Random(seed * 100 + u64::from(width));
             let limits = [(255, 64), (3, 30), (1, 5), (64, 7)][seed as usize % 4];
             let shape = Shape::new(6 + seed as u32 % 4, width).with_limits(limits.0, limits.1).unwrap();
-            let shape = if EXTENDED { shape.with_extensions() } else { shape };
             let mask = crate::bits::word::low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
             let mut model = Model::new(shape);
-            let mut table = Table::new(shape).unwrap();
+            let mut table = Table::<Memory, L>::new(shape).unwrap();
             let crowd = 1 + random.below(shape.quotients());
             for step in 0..300 {
                 let quotient = shape.quotients() - 1 - random.below(crowd) * random.below(4).min(1);
@@ -272,14 +283,13 @@ fn quick_or_planned<const EXTENDED: bool>() {
                 }
                 let before = table.bytes().to_vec();
                 // Now and then an entry of several slots, which is nothing for a quick edit.
-                let extensions = if EXTENDED && random.below(8) == 0 { 1 + random.below(2) } else { 0 };
+                let extensions = if L::EXTENDED && random.below(8) == 0 { 1 + random.below(2) } else { 0 };
                 let kinds = [Kind::Continuation, Kind::Payload];
                 let extension = |i: u64| Slot { kind: kinds[(step + i) as usize % 2], value: i & mask };
                 let entry: Vec<Slot> =
                     std::iter::once(Slot::head(value)).chain((0..extensions).map(extension)).collect();
                 let plain = if insert { extensions == 0 } else { run[place].len() == 1 };
-                let done =
-                    plain && dispatch(Quick::<EXTENDED> { table: &mut table, quotient, value, insert });
+                let done = plain && dispatch(Quick { table: &mut table, quotient, value, insert });
                 let old = run.clone();
                 let at = run[..place].iter().map(|entry| entry.len() as u64).sum();
                 let removed = if insert { 0 } else { run[place].len() as u64 };
@@ -308,14 +318,14 @@ fn quick_or_planned<const EXTENDED: bool>() {
 }
 
 /// Inserts a continuation.
-struct Continue<'a> {
-    table: &'a mut Table,
+struct Continue<'a, L> {
+    table: &'a mut Table<Memory, L>,
     quotient: u64,
     at: u64,
     value: u64,
 }
 
-impl Kernel for Continue<'_> {
+impl<L: Layout> Kernel for Continue<'_, L> {
     type Output = Result<(), Full>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
@@ -331,13 +341,21 @@ impl Kernel for Continue<'_> {
 fn crowds_in_order_agree_with_the_model() {
     let (mut remembered, mut extended) = (0, 0);
     for seed in 0..120u64 {
+        let (known, more) = if seed % 3 > 0 { crowd_in_order::<Extended>(seed) } else { crowd_in_order::<Plain>(seed) };
+        (remembered, extended) = (remembered + known, extended + more);
+    }
+    assert!(remembered > 10_000 && extended > 50, "{remembered} {extended}");
+}
+
+/// How often the table remembered a crowd, and how often it got a larger spill area.
+fn crowd_in_order<L: Layout>(seed: u64) -> (u64, u64) {
+    let (mut remembered, mut extended) = (0, 0);
+    {
         let mut random = Random(seed);
         let (offset_max, spill) = [(1, 5), (3, 30), (20, 64), (255, 64)][seed as usize % 4];
         let shape = Shape::new(7 + seed as u32 % 3, 5).with_limits(offset_max, spill).unwrap();
-        let is_extended = seed % 3 > 0;
-        let shape = if is_extended { shape.with_extensions() } else { shape };
         let mut model = Model::new(shape);
-        let mut table = Table::new(shape).unwrap();
+        let mut table = Table::<Memory, L>::new(shape).unwrap();
         let (others, crowd) = (random.below(12), 2 + random.below(6));
         let quotients = shape.quotients();
         for step in 0..3 * quotients / 2 {
@@ -353,7 +371,7 @@ fn crowds_in_order_agree_with_the_model() {
             let outcome = if what == 0 && elsewhere && place < run.len() {
                 let (at, remove) = (len(&run[..place]), run.remove(place).len() as u64);
                 dispatch(Replace { table: &mut table, quotient, at, remove, slots: &[] })
-            } else if what < 6 && is_extended && place > 0 {
+            } else if what < 6 && L::EXTENDED && place > 0 {
                 run[place - 1].insert(1, Slot { kind: Kind::Continuation, value: 7 });
                 let at = len(&run[..place - 1]) + 1;
                 dispatch(Continue { table: &mut table, quotient, at, value: 7 })
@@ -383,7 +401,7 @@ fn crowds_in_order_agree_with_the_model() {
         }
         compare(&table, &model, &format!("{shape:?} seed {seed}"));
     }
-    assert!(remembered > 10_000 && extended > 50, "{remembered} {extended}");
+    (remembered, extended)
 }
 
 #[test]
@@ -413,7 +431,7 @@ fn a_loader_makes_room_at_the_end_if_it_may() {
 #[test]
 #[should_panic(expected = "out of order")]
 fn a_loader_refuses_quotients_out_of_order() {
-    let mut loader = Loader::new(Shape::new(7, 5), 100).unwrap();
+    let mut loader = Loader::<Plain>::new(Shape::new(7, 5), 100).unwrap();
     for quotient in [3, 9, 8] {
         loader.push_head(quotient, 1).unwrap();
     }
@@ -434,7 +452,7 @@ fn quick_edits_reach_across_many_blocks() {
         let mut table = model.load().unwrap();
         for insert in [false, true] {
             for quotient in 0..8 {
-                let done = dispatch(Quick::<false> { table: &mut table, quotient, value: 2, insert });
+                let done = dispatch(Quick { table: &mut table, quotient, value: 2, insert });
                 assert!(done, "width {width} quotient {quotient} insert {insert}: declined");
                 let run = &mut model.runs[quotient as usize];
                 if insert {
@@ -457,7 +475,7 @@ fn a_shrinking_cluster_updates_every_block_it_covered() {
         for (quotient, count) in [(0, 250), (3, 1), (70, 2), (130, 3), (251, 1), (300, 1)] {
             model.runs[quotient] = (0..count).map(|i| vec![Slot::head(i % 8)]).collect();
         }
-        let mut table = model.load().unwrap();
+        let mut table = model.load::<Plain>().unwrap();
         for step in 0..250 {
             model.runs[0].remove(0);
             dispatch(Replace { table: &mut table, quotient: 0, at: 0, remove: 1, slots: &[] }).unwrap();
@@ -501,7 +519,7 @@ fn all_short_histories_of_a_tiny_table() {
                         })
                     };
                     let new = Model { shape, runs };
-                    assert_eq!(outcome.is_err(), new.load().is_err());
+                    assert_eq!(outcome.is_err(), new.load::<Plain>().is_err());
                     if outcome.is_ok() {
                         compare(&table, &new, "exhaustive");
                         next.push((table, new));
@@ -516,16 +534,20 @@ fn all_short_histories_of_a_tiny_table() {
 
 #[test]
 fn validate_notices_every_flipped_metadata_bit() {
-    for extensions in [false, true] {
-        let shape = Shape::new(7, 5);
-        let shape = if extensions { shape.with_extensions() } else { shape };
+    notices_flipped_bits::<Plain>();
+    notices_flipped_bits::<Extended>();
+}
+
+fn notices_flipped_bits<L: Layout>() {
+    {
+        let shape = Shape::new(7, 5).with_layout::<L>();
         let mut random = Random(5);
         let mut model = Model::new(shape);
         for _ in 0..60 {
             let quotient = random.below(128) as usize;
-            model.runs[quotient].push(random_entry(&mut random, &shape));
+            model.runs[quotient].push(random_entry::<L>(&mut random, &shape));
         }
-        let table = model.load().unwrap();
+        let table = model.load::<L>().unwrap();
         for block in 0..shape.blocks() {
             // Offset, occupied and run ends. A flipped extension bit can be another valid table.
             for byte in 0..EXTENSION_AT {
@@ -535,7 +557,7 @@ fn validate_notices_every_flipped_metadata_bit() {
                         && table.is_extension(block * 64 + (byte - RUNEND_AT) as u64 * 8 + i);
                     let mut bytes = table.bytes().to_vec();
                     bytes[shape.block_at(block) + byte] ^= 1 << i;
-                    let flipped = Table::from_bytes(bytes, shape, table.used()).unwrap();
+                    let flipped = Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap();
                     assert_eq!(flipped.validate().is_err(), !extension, "block {block} byte {byte} bit {i}");
                 }
             }
@@ -543,41 +565,75 @@ fn validate_notices_every_flipped_metadata_bit() {
         let free = (0..shape.total_slots()).rev().find(|&slot| table.slot(slot) == 0).unwrap();
         let mut bytes = table.bytes().to_vec();
         bytes[shape.slot_bit(free) / 8] ^= 1 << (shape.slot_bit(free) % 8);
-        assert!(Table::from_bytes(bytes, shape, table.used()).unwrap().validate().is_err());
+        assert!(Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap().validate().is_err());
         let bytes = table.bytes().to_vec();
-        assert!(Table::from_bytes(bytes, shape, table.used() + 1).unwrap().validate().is_err());
+        assert!(Table::<_, L>::from_bytes(bytes, shape, table.used() + 1).unwrap().validate().is_err());
     }
 }
 
 #[test]
 fn reading_arbitrary_bytes_ends() {
+    read_arbitrary_bytes::<Plain>();
+    read_arbitrary_bytes::<Extended>();
+}
+
+fn read_arbitrary_bytes<L: Layout>() {
     let mut random = Random(11);
-    for round in 0..400 {
+    for round in 0..200 {
         let shape = Shape::new(7, 1 + (round % 20)).with_limits([1, 3, 255][round as usize % 3], 10).unwrap();
-        let shape = if round % 2 == 0 { shape.with_extensions() } else { shape };
+        let shape = shape.with_layout::<L>();
         let dense = random.below(3);
         let bytes: Vec<u8> = (0..shape.body_bytes().unwrap())
             .map(|_| {
                 (random.next() & if dense == 0 { random.next() & random.next() } else { u64::MAX }) as u8
             })
             .collect();
-        let table = Table::from_bytes(bytes, shape, random.next()).unwrap();
+        let table = Table::<_, L>::from_bytes(bytes, shape, random.next()).unwrap();
         assert!(table.validate().is_err());
         for quotient in 0..shape.quotients() {
-            let run = dispatch(FindArbitrary(&table, quotient));
+            let run = dispatch(FindRun(&table, quotient));
             assert!(run.start <= run.end && run.end <= shape.blocks() * 64);
             let run = table.run(Portable, quotient);
             assert!(run.start <= run.end && run.end <= shape.blocks() * 64);
         }
         assert!(table.runs().count() as u64 <= shape.quotients());
     }
+}
 
-    struct FindArbitrary<'a>(&'a Table<Vec<u8>>, u64);
-    impl Kernel for FindArbitrary<'_> {
-        type Output = Run;
-        #[inline(always)]
-        fn run<C: Cpu>(self, cpu: C) -> Run {
-            self.0.run(cpu, self.1)
-        }
+#[test]
+fn a_table_of_another_layout_is_refused() {
+    let shape = Shape::new(7, 5).with_layout::<Extended>();
+    let bytes = vec![0; shape.body_bytes().unwrap()];
+    assert!(Table::<_, Extended>::from_bytes(bytes.as_slice(), shape, 0).is_some());
+    assert!(Table::<_, Plain>::from_bytes(bytes.as_slice(), shape, 0).is_none());
+    // Not even if there are as many bytes.
+    let same_size = Shape::new(7, 6);
+    assert_eq!(same_size.body_bytes(), shape.body_bytes());
+    assert!(Table::<_, Extended>::from_bytes(bytes.as_slice(), same_size, 0).is_none());
+}
+
+/// Whatever is shifted, the words of a filter's own stay where they are.
+#[test]
+fn edits_leave_the_words_of_a_filter_alone() {
+    let mut random = Random(3);
+    let mut table = Table::<Memory, Coded>::new(Shape::new(8, 5)).unwrap();
+    let own_at = Coded::BYTES - 8;
+    for block in 0..table.shape().blocks() {
+        table.set_word(block, own_at, block << 56 | 0x1234_5678);
+    }
+    for _ in 0..2_000 {
+        let quotient = random.below(256);
+        let run = dispatch(FindRun(&table, quotient));
+        let (len, slots) = (run.end - run.start, random_entry::<Coded>(&mut random, &table.shape));
+        let first_of_run = |at: u64| at < len && table.kind(run.start + at) != Kind::Head;
+        // A whole entry is removed, or one is inserted.
+        let remove = if len > 3 { 1 + (1..len).take_while(|&at| first_of_run(at)).count() as u64 } else { 0 };
+        let slots = if remove > 0 { &[][..] } else { &slots };
+        let _ = dispatch(Replace { table: &mut table, quotient, at: 0, remove, slots });
+    }
+    table.validate().unwrap();
+    assert!(table.used() > 200);
+    for block in 0..table.shape().blocks() {
+        assert_eq!(table.word(block, own_at), block << 56 | 0x1234_5678);
     }
 }

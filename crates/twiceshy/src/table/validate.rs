@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{BLOCK_SLOTS, OFFSET_AT, RUNEND_AT, Table, split};
+use super::{BLOCK_SLOTS, Layout, OFFSET_AT, RUNEND_AT, Table, split};
 use crate::bits::packed::PADDING;
 use crate::bits::word::{bit, low_mask};
 
@@ -26,7 +26,7 @@ fn check(what: &'static str, at: u64, expected: u64, found: u64) -> Result<(), I
     if expected == found { Ok(()) } else { Err(Invalid { what, at, expected, found }) }
 }
 
-impl<B: AsRef<[u8]>> Table<B> {
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Checks that the bytes are exactly what loading the same runs in order would have written.
     ///
     /// One pass; any bytes are safe to check.

@@ -4,13 +4,13 @@ use super::cut::{Member, Piece, cut};
 use super::insert::Room;
 use super::{AdaptiveFilter, Ticket};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Entry, Found, Strings};
+use crate::codec::string::{Entry, Found, Strings, Table};
 use crate::error::{AdaptError, InsertError, Stale};
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::{Hasher, KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
-use crate::table::{Edit, Full, Limits, Run, Slot, Table};
+use crate::table::{Edit, Full, Limits, Run, Slot};
 
 /// What [`AdaptiveFilter::adapt`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,7 +331,8 @@ impl AdaptiveFilter {
     /// Counts the entries that have taken the place of another one.
     fn replaced(&mut self, place: &Place, entries: u64) {
         self.entries = self.entries - 1 + entries;
-        self.versions.bump(place.quotient << (64 - self.quotient_bits()));
+        let shape = self.table.shape();
+        self.versions.bump(shape.position(place.quotient) << (64 - shape.position_bits()));
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::AdaptiveFilter;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::Strings;
+use crate::codec::string::{Strings, Table};
 use crate::filter::batch::{AHEAD, CHUNK, hash_all};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
-use crate::table::Table;
 
 impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// [`contains`](Self::contains) for every key, in order.
@@ -41,7 +40,7 @@ impl AdaptiveFilter {
     /// ahead.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        self.table.prefetch(hash >> (64 - self.quotient_bits()));
+        self.table.prefetch(self.table.address().quotient(hash));
     }
 }
 
@@ -98,11 +97,11 @@ impl<B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, B, W> {
         // A table of its own, so that its measures can stay in registers.
         let table = &table.borrowed();
         let hashes = words.first_words();
-        let shift = 64 - table.shape().quotient_bits();
-        hashes.iter().take(AHEAD).for_each(|hash| table.prefetch(hash >> shift));
+        let ask_for = |hash: u64| table.prefetch(table.address().quotient(hash));
+        hashes.iter().take(AHEAD).for_each(|&hash| ask_for(hash));
         for (i, found) in found.iter_mut().enumerate() {
-            if let Some(ahead) = hashes.get(i + AHEAD) {
-                table.prefetch(ahead >> shift);
+            if let Some(&ahead) = hashes.get(i + AHEAD) {
+                ask_for(ahead);
             }
             *found = strings.contains(cpu, table, &words.at(i));
         }

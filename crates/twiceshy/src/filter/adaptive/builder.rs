@@ -3,11 +3,12 @@
 use super::stats::Counters;
 use super::ticket::Versions;
 use super::{AdaptiveFilter, AdaptiveSet, MAX_LOAD_PERCENT, slot_limit};
+use crate::codec::string::Table;
 use crate::error::BuildError;
 use crate::filter::{check_rate, in_range};
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
-use crate::table::{Shape, Table};
+use crate::table::{Extended, Shape};
 
 /// The error rate if none is given.
 const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
@@ -135,7 +136,7 @@ impl AdaptiveFilterBuilder {
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
         let remainder_bits = self.plan_remainder_bits()?;
         let quotient_bits = self.plan_quotient_bits()?;
-        let shape = Shape::new(quotient_bits, remainder_bits).with_extensions();
+        let shape = Shape::new(quotient_bits, remainder_bits).with_layout::<Extended>();
         #[cfg(any(test, fuzzing))]
         let shape = match self.limits {
             Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),

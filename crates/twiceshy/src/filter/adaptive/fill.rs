@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::cut::{Member, cut};
 use super::{AdaptiveFilter, slot_limit};
-use crate::codec::string::Strings;
+use crate::codec::string::{Strings, Table};
 use crate::error::{Indistinguishable, RebuildError};
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
-use crate::table::{Loader, NoRoom, Shape, Slot, Table};
+use crate::table::{Extended, Loader, NoRoom, Shape, Slot};
 
 /// A table that is being filled.
 pub(super) struct Filler {
-    loader: Loader,
+    loader: Loader<Extended>,
     has_stop: bool,
     pub(super) strings: Strings,
     entries: u64,
@@ -72,10 +72,10 @@ impl Filler {
     /// Appends the first `len` bits of a hash, with a tag.
     #[inline(always)]
     pub(super) fn push(&mut self, words: &impl Words, len: u32, tag: u64) -> Result<(), NoRoom> {
-        let quotient = words.word(0) >> (64 - self.strings.quotient_bits());
+        let quotient = self.loader.address().quotient(words.word(0));
         if tag == 0 && len == self.strings.bits_in(1) {
             let stop = u64::from(self.has_stop);
-            let window = words.window(self.strings.quotient_bits(), self.strings.slot_bits());
+            let window = words.window(self.strings.position_bits(), self.strings.slot_bits());
             return self.push_head(quotient, window | stop);
         }
         self.slots.clear();
@@ -108,7 +108,7 @@ impl Filler {
         let mut runs: Vec<PieceRun> = Vec::new();
         for piece in pieces {
             let Member { words, tag, .. } = &members[piece.member];
-            let (quotient, start) = (words.word(0) >> (64 - self.strings.quotient_bits()), self.slots.len());
+            let (quotient, start) = (self.loader.address().quotient(words.word(0)), self.slots.len());
             self.strings.encode(words, piece.len, *tag, &mut self.slots);
             match runs.last_mut().filter(|run| run.quotient == quotient) {
                 Some(run) => (run.slots.end, run.entries) = (self.slots.len(), run.entries + 1),

@@ -7,13 +7,13 @@
 use super::adapt::Place;
 use super::{AdaptiveFilter, Ticket, quotient_of};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Found, Strings};
+use crate::codec::string::{Found, Strings, Table};
 use crate::error::{Indistinguishable, InsertError, Stale};
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::mem::OutOfMemory;
-use crate::table::{Edit, Full, Limits, Slot, Table};
+use crate::table::{Edit, Full, Limits, Slot};
 
 /// What [`AdaptiveFilter::insert`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]

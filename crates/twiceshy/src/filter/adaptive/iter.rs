@@ -1,9 +1,9 @@
 //! All fingerprints of an adaptive filter in order.
 
 use super::AdaptiveFilter;
-use crate::codec::string::{Entry, Strings};
+use crate::codec::string::{Entry, Strings, Table};
 use crate::prefix::Prefix;
-use crate::table::{Run, Runs, Table};
+use crate::table::{Extended, Run, Runs};
 
 /// A fingerprint of an [`AdaptiveFilter`], with its tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Fingerprint {
 pub struct FingerprintsInOrder<'a, B> {
     table: &'a Table<B>,
     strings: Strings,
-    runs: Runs<'a, B>,
+    runs: Runs<'a, B, Extended>,
     /// What is left of the present run.
     quotient: u64,
     rest: Run,

@@ -101,7 +101,7 @@ where
             match (one.peek(), other.peek()) {
                 (None, None) => break,
                 (Some(a), Some(b)) if a.prefix.overlaps(&b.prefix) => {
-                    if a == b && a.prefix.len() >= self.filler.strings.quotient_bits() {
+                    if a == b && a.prefix.len() >= self.filler.strings.position_bits() {
                         self.filler.push(&a.prefix, a.prefix.len(), a.tag)?;
                         one.next();
                         other.next();

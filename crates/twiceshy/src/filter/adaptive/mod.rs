@@ -66,13 +66,13 @@ pub use ticket::Ticket;
 use std::fmt;
 
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Entry, Found, Strings};
+use crate::codec::string::{Entry, Found, Strings, Table};
 use crate::error::BuildError;
 use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Run, Table};
+use crate::table::Run;
 use stats::Counters;
 use ticket::Versions;
 
@@ -397,7 +397,7 @@ impl<B: AsRef<[u8]>> fmt::Debug for AdaptiveFilter<B> {
 /// The quotient of a hash.
 #[inline(always)]
 fn quotient_of<B: AsRef<[u8]>>(table: &Table<B>, words: &impl Words) -> u64 {
-    words.word(0) >> (64 - table.shape().quotient_bits())
+    table.address().quotient(words.word(0))
 }
 
 struct Find<'a, B, W> {

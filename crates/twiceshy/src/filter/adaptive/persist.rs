@@ -7,9 +7,10 @@ use std::path::Path;
 use super::stats::Counters;
 use super::ticket::Versions;
 use super::{AdaptiveFilter, Growth};
+use crate::codec::string::Table;
 use crate::error::{ReadError, SaveError};
 use crate::persist::{self, FilterKind, Header, Stored, expect};
-use crate::table::{Shape, Table};
+use crate::table::Shape;
 
 // The bytes of the header that only this kind has; docs/format.md draws them.
 const REMAINDER_BITS_AT: usize = 0;

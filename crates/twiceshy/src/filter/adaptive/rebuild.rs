@@ -13,12 +13,11 @@ use super::cut::Member;
 use super::fill::{FillError, Filler};
 use super::resize::Grown;
 use super::{AdaptiveFilter, AdaptiveFilterBuilder};
-use crate::codec::string::Found;
+use crate::codec::string::{Found, Table};
 use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
 use crate::hash::{KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
-use crate::table::Table;
 
 impl AdaptiveFilterBuilder {
     /// A filter of keys that come in the order of the first 64 bits of their hashes, each once. Give the

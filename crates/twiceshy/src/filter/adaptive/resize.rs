@@ -198,7 +198,7 @@ pub(super) fn push_or_renew<W: Words, E>(
     words_under: &mut impl FnMut(&Prefix) -> Result<Vec<W>, E>,
 ) -> Result<bool, FillError<E>> {
     let fresh = filler.strings.bits_in(1);
-    if prefix.len() >= filler.strings.quotient_bits() {
+    if prefix.len() >= filler.strings.position_bits() {
         filler.push(&prefix, prefix.len(), tag)?;
         return Ok(false);
     }
@@ -221,7 +221,7 @@ struct Single {
 
 impl Single {
     fn new(filter: &AdaptiveFilter, filler: &Filler) -> Self {
-        let (old, new) = (filter.quotient_bits(), filler.strings.quotient_bits());
+        let (old, new) = (filter.strings().position_bits(), filler.strings.position_bits());
         Self {
             more: new.saturating_sub(old),
             has_stop: filter.has_stop,

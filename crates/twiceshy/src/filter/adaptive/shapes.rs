@@ -24,7 +24,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         }
         // The bits of a string that fit one slot: what single slots hold now must fit again.
         let now = self.strings().bits_in(1);
-        let bits = now.saturating_sub(quotient_bits).max(self.remainder_bits);
+        let bits = now.saturating_sub(self.position_bits(quotient_bits)).max(self.remainder_bits);
         (bits < 64).then(|| (shape.resized(quotient_bits, bits + 1), true))
     }
 
@@ -41,7 +41,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         // What a single slot holds in either filter must fit a single slot.
         let longest = self.strings().bits_in(1).max(other.strings().bits_in(1));
         let least = self.remainder_bits.max(other.remainder_bits);
-        let bits = longest.saturating_sub(quotient_bits).max(least);
+        let bits = longest.saturating_sub(self.position_bits(quotient_bits)).max(least);
         (bits < 64).then(|| (self.table.shape().resized(quotient_bits, bits + 1), true))
     }
 
@@ -64,7 +64,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         let lengths = self.lengths().bits;
         let mut quotient_bits = quotient_bits_for(keys)?.max(least);
         while quotient_bits <= Shape::MAX_QUOTIENT_BITS {
-            let slots = Slots::for_lengths(&lengths, quotient_bits, self.remainder_bits);
+            let slots = Slots::for_lengths(&lengths, self.position_bits(quotient_bits), self.remainder_bits);
             let needed = (keys as f64 * slots.per_entry).ceil() as u64;
             let enough = quotient_bits_for(needed)?;
             if enough <= quotient_bits {
@@ -75,6 +75,11 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
             quotient_bits += 1;
         }
         Ok(None)
+    }
+
+    /// Bits of a fingerprint that follow from where it is in a table of another size.
+    fn position_bits(&self, quotient_bits: u32) -> u32 {
+        self.table.shape().part().bits() + quotient_bits
     }
 
     /// Whether the filter may have a table of this shape.
@@ -122,11 +127,11 @@ struct Slots {
 impl Slots {
     /// The slots that take the least space for fingerprints of which `lengths[n]` have `n` bits. All get fresh length at
     /// least.
-    fn for_lengths(lengths: &[u64], quotient_bits: u32, remainder_bits: u32) -> Self {
+    fn for_lengths(lengths: &[u64], position_bits: u32, remainder_bits: u32) -> Self {
         // How many entries have so many bits to be stored.
         let stored = || {
             let all = (0..).zip(lengths).filter(|(_, count)| **count > 0);
-            all.map(|(len, &count)| ((len as u32).saturating_sub(quotient_bits).max(remainder_bits), count))
+            all.map(|(len, &count)| ((len as u32).saturating_sub(position_bits).max(remainder_bits), count))
         };
         let entries: u64 = lengths.iter().sum();
         let taking = |bits: u32, stop: u32| {

@@ -62,7 +62,7 @@ impl Probe for Levels<'_> {
     fn ask_for(&self, hash: u64) {
         // The chain is small and stays in the caches.
         let table = &self.0[0].table;
-        table.prefetch(table.split(hash).0);
+        table.prefetch(table.address().split(hash).0);
     }
 
     #[inline(always)]
@@ -233,7 +233,7 @@ impl ExpandableFilter {
     fn reverse(&mut self, done: Done, hash: Hash, room: Option<(usize, Vec<Undo>)>) {
         if done.added > 0 {
             let fingerprint = hash.fingerprint(u32::from(done.added));
-            let fits = |level: &&mut Level| level.table.shape().quotient_bits() <= fingerprint.len();
+            let fits = |level: &&mut Level| level.table.shape().position_bits() <= fingerprint.len();
             if let Some(level) = self.levels.iter_mut().find(fits) {
                 level.take(Place::Table, fingerprint);
             }
@@ -250,6 +250,6 @@ impl ExpandableFilter {
     #[inline(always)]
     fn ask_for(&self, hash: u64) {
         let table = &self.levels[0].table;
-        table.prefetch(table.split(hash).0);
+        table.prefetch(table.address().split(hash).0);
     }
 }

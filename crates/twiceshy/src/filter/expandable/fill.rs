@@ -52,7 +52,7 @@ impl<I: Iterator<Item = Entry>> Kernel for FillFrom<I> {
         // The last entry may get more copies; it is written when another one follows. Count 0: there is none.
         let (mut last, mut count) = ((0, 0), 0u64);
         for entry in entries {
-            if entry.fingerprint.len() < shape.quotient_bits() {
+            if entry.fingerprint.len() < shape.position_bits() {
                 too_short.push(entry);
                 continue;
             }

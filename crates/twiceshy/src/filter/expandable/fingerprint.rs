@@ -21,19 +21,18 @@ impl Fingerprint {
     /// The entry that a table of this shape holds in `slot` in the run of `quotient`.
     #[inline(always)]
     pub(super) fn from_table(shape: &Shape, quotient: u64, slot: u64) -> Self {
-        let (quotient_bits, slot_bits) = (shape.quotient_bits(), shape.slot_bits());
-        Self((u128::from(quotient) << slot_bits | u128::from(slot)) << (128 - quotient_bits - slot_bits))
+        let (position, slot_bits) = (u128::from(shape.position(quotient)), shape.slot_bits());
+        Self((position << slot_bits | u128::from(slot)) << (128 - shape.position_bits() - slot_bits))
     }
 
     /// Quotient and slot in a table with no more quotient bits than this has bits. What does not fit the slot
     /// is cut off.
     #[inline(always)]
     pub(super) fn in_table(self, shape: &Shape) -> (u64, u64) {
-        let (quotient_bits, slot_bits) = (shape.quotient_bits(), shape.slot_bits());
-        debug_assert!(quotient_bits <= self.len());
-        let quotient = (self.0 >> (128 - quotient_bits)) as u64;
-        let slot = (self.0 << quotient_bits >> (128 - slot_bits)) as u64;
-        let is_cut = self.len() >= quotient_bits + slot_bits;
+        let (position_bits, slot_bits) = (shape.position_bits(), shape.slot_bits());
+        debug_assert!(position_bits <= self.len());
+        let (quotient, slot) = shape.split(self.0);
+        let is_cut = self.len() >= position_bits + slot_bits;
         (quotient, slot | u64::from(is_cut))
     }
 
@@ -137,11 +136,9 @@ impl Hash {
 
     /// What a table of this shape compares. `None` if not even the quotient is known.
     pub(super) fn in_table(self, shape: &Shape) -> Option<Window> {
-        let (quotient_bits, slot_bits) = (shape.quotient_bits(), shape.slot_bits());
-        let behind = self.known.checked_sub(quotient_bits)?;
-        let quotient = (self.bits >> (128 - quotient_bits)) as u64;
-        let bits = (self.bits << quotient_bits >> (128 - slot_bits)) as u64;
-        let known = u64::MAX.unbounded_shl(slot_bits.saturating_sub(behind));
+        let behind = self.known.checked_sub(shape.position_bits())?;
+        let (quotient, bits) = shape.split(self.bits);
+        let known = u64::MAX.unbounded_shl(shape.slot_bits().saturating_sub(behind));
         Some(Window { quotient, bits, known })
     }
 }

@@ -48,17 +48,16 @@ impl ExpandableFilter {
     ) -> Result<u64, ExpandError> {
         let mut effort = Effort::Usual;
         loop {
-            let fits = |level: &Level| level.table.shape().quotient_bits() <= fingerprint.len();
+            let fits = |level: &Level| level.table.shape().position_bits() <= fingerprint.len();
             let Some(number) = self.levels.iter().position(fits) else {
                 self.append_level(Entry { fingerprint, count: copies }, undo)?;
                 return Ok(0);
             };
             let level = &mut self.levels[number];
-            let (quotient_bits, slot_bits) =
-                (level.table.shape().quotient_bits(), level.table.shape().slot_bits());
-            if number > 0 && fingerprint.len() >= quotient_bits + slot_bits {
+            let shape = *level.table.shape();
+            if number > 0 && fingerprint.len() >= shape.position_bits() + shape.slot_bits() {
                 // Wider slots: nothing is to be cut off.
-                self.replace_level(number, quotient_bits, undo)?;
+                self.replace_level(number, shape.quotient_bits(), undo)?;
                 continue;
             }
             match level.change(Place::Table, fingerprint, Change::Add(copies), level.limits(effort)) {

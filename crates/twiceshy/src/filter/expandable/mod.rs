@@ -212,7 +212,7 @@ impl ExpandableFilter {
         loop {
             // Longer after growth.
             let fingerprint = hash.fingerprint(self.full_bits());
-            if fingerprint.len() < self.quotient_bits() {
+            if fingerprint.len() < self.levels[0].table.shape().position_bits() {
                 return Ok((fingerprint, self.add(fingerprint, 1, undo)?));
             }
             let level = &mut self.levels[0];
@@ -445,7 +445,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 
     fn full_bits(&self) -> u32 {
         let shape = self.levels[0].table.shape();
-        shape.quotient_bits() + shape.slot_bits() - 1
+        shape.position_bits() + shape.slot_bits() - 1
     }
 
     /// How the filter grows.
@@ -545,7 +545,7 @@ impl Kernel for InsertAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = self.table.split(self.hash);
+        let (quotient, window) = self.table.address().split(self.hash);
         let slot_bits = self.table.shape().slot_bits();
         let slot = stop::encode(window >> 1, slot_bits - 1, slot_bits);
         counted::insert_at_glance(cpu, self.table, quotient, slot)
@@ -561,7 +561,7 @@ impl Kernel for RemoveAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = self.table.split(self.hash);
+        let (quotient, window) = self.table.address().split(self.hash);
         aged::remove_at_glance(cpu, self.table, quotient, window)
     }
 }

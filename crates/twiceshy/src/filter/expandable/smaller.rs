@@ -88,7 +88,7 @@ impl Smaller {
 
     /// Changes the number of copies of a fingerprint, cut to what fits. Tells how many there were before.
     fn change(&mut self, fingerprint: Fingerprint, change: Change) -> Result<u64, Full> {
-        let fits = |level: &&mut Level| level.table.shape().quotient_bits() <= fingerprint.len();
+        let fits = |level: &&mut Level| level.table.shape().position_bits() <= fingerprint.len();
         let level = self.levels.iter_mut().find(fits).ok_or(Full::Slots)?;
         level.change(Place::Table, fingerprint, change, level.limits(Effort::Usual))
     }

@@ -152,9 +152,9 @@ impl ExpandableFilter {
         let old = &mut level.old.as_mut()?.table;
         let (entries, run) = read_run(old, quotient);
         old.remember_run(quotient, run);
-        let quotient_bits = level.table.shape().quotient_bits();
+        let position_bits = level.table.shape().position_bits();
         let (long, void): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.fingerprint.len() >= quotient_bits);
+            entries.into_iter().partition(|entry| entry.fingerprint.len() >= position_bits);
         for (done, entry) in long.iter().enumerate() {
             if level.change_at_any_cost(entry.fingerprint, Change::Add(entry.count)).is_err() {
                 self.unmove(number, &long[..done]);

@@ -131,5 +131,5 @@ impl Probe for One<'_> {
 /// Asks for the memory of a hash.
 #[inline(always)]
 fn ask_for<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) {
-    table.prefetch(table.split(hash).0);
+    table.prefetch(table.address().split(hash).0);
 }

@@ -484,7 +484,7 @@ impl<B: AsRef<[u8]>> Kernel for Count<'_, B> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {
-        let (quotient, remainder) = self.table.split(self.hash);
+        let (quotient, remainder) = self.table.address().split(self.hash);
         let run = self.table.run(cpu, quotient);
         counted::find(self.table, run, remainder).map_or(0, |entry| entry.count)
     }
@@ -499,7 +499,7 @@ impl Kernel for InsertAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = self.table.split(self.hash);
+        let (quotient, remainder) = self.table.address().split(self.hash);
         counted::insert_at_glance(cpu, self.table, quotient, remainder)
     }
 }
@@ -513,7 +513,7 @@ impl Kernel for RemoveAtGlance<'_> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = self.table.split(self.hash);
+        let (quotient, remainder) = self.table.address().split(self.hash);
         counted::remove_at_glance(cpu, self.table, quotient, remainder)
     }
 }
@@ -537,7 +537,7 @@ impl Kernel for ChangeCount<'_> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { table, hash, change, limits } = self;
-        let (quotient, remainder) = table.split(hash);
+        let (quotient, remainder) = table.address().split(hash);
         counted::change(cpu, table, quotient, remainder, change, limits)
     }
 }
