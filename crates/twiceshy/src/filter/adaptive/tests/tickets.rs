@@ -43,6 +43,24 @@ fn a_ticket_is_stale_after_any_change_under_its_prefix() {
 }
 
 #[test]
+fn a_fingerprint_that_has_got_another_tag_covers_nothing_for_an_old_ticket() {
+    let mut filter = coarse();
+    let _ = filter.insert_tagged(b"a1", 3).unwrap();
+    let Insertion::Covered(old) = filter.insert_tagged(b"a2", 3).unwrap() else { panic!() };
+    // Meanwhile the same fingerprint comes back with another tag.
+    let own = ticket(&filter, b"a1");
+    filter.remove(&own, false).unwrap();
+    assert_eq!(filter.insert_tagged(b"a1", 5).unwrap(), Insertion::Stored);
+    let before = filter.to_bytes();
+    assert!(matches!(filter.insert_covered(&old), Err(Stale)));
+    assert_eq!(filter.to_bytes(), before);
+    let fresh = ticket(&filter, b"a2");
+    assert_eq!(fresh.tag(), 5);
+    filter.insert_covered(&fresh).unwrap();
+    assert_eq!(filter.len(), 2);
+}
+
+#[test]
 fn growth_makes_every_ticket_stale() {
     let mut filter = coarse();
     let _ = filter.insert(b"a1").unwrap();
