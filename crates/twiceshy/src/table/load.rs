@@ -6,7 +6,8 @@
 //! nearly every word of the table is stored once and never read.
 
 use super::{
-    Address, BLOCK_SLOTS, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot, Table, split,
+    Address, BLOCK_SLOTS, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot,
+    Table, split,
 };
 use crate::bits::packed;
 use crate::mem::{Memory, OutOfMemory};

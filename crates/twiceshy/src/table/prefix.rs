@@ -6,8 +6,8 @@
 //! lanes above it and makes them wrong, but it seems to match everything itself, and what is below it is right: the
 //! lowest match is a match or a digit, and there is none only if there is none.
 
-use super::{Layout, Table};
 use super::glance::{Glance, MASKS};
+use super::{Layout, Table};
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// What keeps each slot from being a prefix of `window`: 0 in the lanes that are one.

@@ -98,12 +98,7 @@ impl<L: Layout> Table<Memory, L> {
 
     /// Removes the head behind `rank` others from the run.
     #[inline(always)]
-    pub(crate) fn remove_at_glance<C: Cpu>(
-        &mut self,
-        cpu: C,
-        glance: &Glance,
-        rank: u32,
-    ) -> bool {
+    pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
         let (at, end) = (start + rank, start + len);
         let Some(stop) = self.first_from(cpu, block, words, at + 1, false) else {

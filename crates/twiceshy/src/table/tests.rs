@@ -341,7 +341,8 @@ impl<L: Layout> Kernel for Continue<'_, L> {
 fn crowds_in_order_agree_with_the_model() {
     let (mut remembered, mut extended) = (0, 0);
     for seed in 0..120u64 {
-        let (known, more) = if seed % 3 > 0 { crowd_in_order::<Extended>(seed) } else { crowd_in_order::<Plain>(seed) };
+        let (known, more) =
+            if seed % 3 > 0 { crowd_in_order::<Extended>(seed) } else { crowd_in_order::<Plain>(seed) };
         (remembered, extended) = (remembered + known, extended + more);
     }
     assert!(remembered > 10_000 && extended > 50, "{remembered} {extended}");
@@ -449,7 +450,7 @@ fn quick_edits_reach_across_many_blocks() {
             let heads = if quotient < 8 { 2 } else { 1 };
             model.runs[quotient] = (1..=heads).map(|value| vec![Slot::head(value)]).collect();
         }
-        let mut table = model.load().unwrap();
+        let mut table = model.load::<Plain>().unwrap();
         for insert in [false, true] {
             for quotient in 0..8 {
                 let done = dispatch(Quick { table: &mut table, quotient, value: 2, insert });

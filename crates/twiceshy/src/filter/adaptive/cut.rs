@@ -113,8 +113,7 @@ mod tests {
         let mut random = Random(1);
         for round in 0..3000 {
             let (slot_bits, has_stop) = (1 + random.below(5) as u32, random.below(2) == 1);
-            let strings =
-                Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1);
+            let strings = Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1);
             let count = 1 + random.below(6);
             let mut members = members(&mut random, count, 7);
             // Members of one quotient, as in a run.

@@ -11,7 +11,9 @@ mod tickets;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Adapted, AdaptiveFilter, AdaptiveSet, Query, Record};
+use crate::codec::string::Table;
 use crate::hash::Hasher;
+use crate::mem::Memory;
 use crate::reverse_map::{MemoryMap, ReverseMap};
 
 type Set = AdaptiveSet<MemoryMap>;
@@ -174,7 +176,12 @@ impl Checked {
         view.verify().unwrap();
         let mut filter = AdaptiveFilter::from_bytes(&file).unwrap();
         assert_eq!(filter.to_bytes(), file);
+        // These two are not in the file.
         filter.hasher = hasher;
+        let table = &filter.table;
+        let shape = table.shape().for_part(self.set.filter().table.shape().part());
+        let bytes = Memory::copy_of(table.bytes()).unwrap();
+        filter.table = Table::from_bytes(bytes, shape, table.used()).unwrap();
         let map = self.set.map().clone();
         self.set = Set::from_parts(filter, map);
         self.check(false);

@@ -1,0 +1,118 @@
+//! Where a hash belongs in a table. No other place knows which of its bits mean what:
+//!
+//! ```text
+//! | part | block         | home | window           | ...
+//!        |<--- quotient ------>|<-- a slot's bits -->
+//! ```
+//!
+//! A table may be for a *part* of all hashes, those that begin with certain bits: which table it is then implies these
+//! bits, as the position in the table implies those of the quotient. What a slot holds begins behind both.
+
+use super::{BLOCK_SLOTS, Shape};
+use crate::bits::cpu::Cpu;
+use crate::bits::word::low_mask;
+
+/// The hashes that begin with some bits; with none, all hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Part {
+    number: u16,
+    bits: u8,
+}
+
+impl Part {
+    pub(crate) const ALL: Self = Self { number: 0, bits: 0 };
+
+    /// The hashes that begin with the `bits` bits (up to 16) of `number`.
+    #[cfg(test)]
+    pub(crate) fn new(number: u16, bits: u32) -> Self {
+        assert!(bits <= 16 && u64::from(number) <= low_mask(bits));
+        Self { number, bits: bits as u8 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        u32::from(self.bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn number(self) -> u64 {
+        u64::from(self.number)
+    }
+}
+
+/// Which home slot: a quotient in two parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Home {
+    pub(super) block: u64,
+    /// In the block.
+    pub(super) slot: u64,
+}
+
+impl Home {
+    #[inline(always)]
+    pub(super) fn of(quotient: u64) -> Self {
+        Self { block: quotient / BLOCK_SLOTS, slot: quotient % BLOCK_SLOTS }
+    }
+}
+
+/// Reads hashes, given their first 64 bits, for tables of one shape.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    part_bits: u32,
+    quotient_bits: u32,
+    slot_bits: u32,
+    /// Where the number of the block is, the home slot in it, and the window.
+    block_mask: u64,
+    home_mask: u64,
+    window_mask: u64,
+}
+
+impl Address {
+    pub(super) fn new(shape: &Shape) -> Self {
+        let (part_bits, quotient_bits, slot_bits) =
+            (shape.part().bits(), shape.quotient_bits(), shape.slot_bits());
+        let (part, quotient) = (high_bits(part_bits), high_bits(part_bits + quotient_bits));
+        let block = high_bits(part_bits + quotient_bits.saturating_sub(BLOCK_SLOTS.ilog2()));
+        let window = (u64::MAX << (64 - slot_bits)).unbounded_shr(part_bits + quotient_bits);
+        let (block_mask, home_mask) = (block & !part, quotient & !block);
+        Self { part_bits, quotient_bits, slot_bits, block_mask, home_mask, window_mask: window }
+    }
+
+    /// The quotient.
+    #[inline(always)]
+    pub(crate) fn quotient(self, hash: u64) -> u64 {
+        hash << self.part_bits >> (64 - self.quotient_bits)
+    }
+
+    /// Quotient and window; zeros behind the 64 bits, if it reaches that far.
+    #[inline(always)]
+    pub(crate) fn split(self, hash: u64) -> (u64, u64) {
+        let hash = hash << self.part_bits;
+        (hash >> (64 - self.quotient_bits), hash << self.quotient_bits >> (64 - self.slot_bits))
+    }
+
+    /// Whether the first 64 bits reach to the end of the window.
+    #[inline(always)]
+    pub(crate) fn has_window(self) -> bool {
+        self.part_bits + self.quotient_bits + self.slot_bits <= 64
+    }
+
+    /// The home slot.
+    #[inline(always)]
+    pub(crate) fn home<C: Cpu>(self, cpu: C, hash: u64) -> Home {
+        let slot = cpu.field(hash, self.home_mask) % BLOCK_SLOTS;
+        Home { block: cpu.field(hash, self.block_mask), slot }
+    }
+
+    /// The bits behind the quotient, as many as a slot has, if the first 64 bits [reach](Self::has_window) that far.
+    #[inline(always)]
+    pub(crate) fn window<C: Cpu>(self, cpu: C, hash: u64) -> u64 {
+        debug_assert!(self.has_window());
+        cpu.field(hash, self.window_mask)
+    }
+}
+
+/// The highest bits of a word.
+fn high_bits(bits: u32) -> u64 {
+    !low_mask(64 - bits)
+}
