@@ -9,6 +9,9 @@ use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{bit, high_mask, rank, rank_through, shift_down_one, shift_up_one};
 
+/// Whatever reaches over more blocks than this is not usual.
+const MOST_BLOCKS: u64 = 16;
+
 /// The last slot of a block.
 const LAST: u32 = BLOCK_SLOTS as u32 - 1;
 
@@ -141,9 +144,10 @@ impl Table {
         inclusive: bool,
     ) -> Option<u64> {
         let mut found = words.first_without_debt(cpu, from, inclusive);
+        let end = self.shape.blocks().min(block + MOST_BLOCKS);
         while found.is_none() {
             block += 1;
-            if block >= self.shape.blocks() {
+            if block >= end {
                 return None;
             }
             let words = self.words::<EXTENDED>(block);
