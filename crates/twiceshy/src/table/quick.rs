@@ -143,11 +143,11 @@ impl Table {
         from: u32,
         inclusive: bool,
     ) -> Option<u64> {
+        let first = block;
         let mut found = words.first_without_debt(cpu, from, inclusive);
-        let end = self.shape.blocks().min(block + MOST_BLOCKS);
         while found.is_none() {
             block += 1;
-            if block >= end {
+            if block >= self.shape.blocks() || block - first > MOST_BLOCKS {
                 return None;
             }
             let words = self.words::<EXTENDED>(block);
