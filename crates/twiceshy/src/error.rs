@@ -294,6 +294,22 @@ pub enum AdaptError {
     /// The query and a key have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
+    /// There is no memory for a larger table.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+impl AdaptError {
+    /// The error of an edit that had no room.
+    pub(crate) fn from_no_room(error: InsertError) -> Self {
+        match error {
+            InsertError::NeedsGrow { used, slots } => Self::NeedsGrow { used, slots },
+            InsertError::Memory(error) => Self::Memory(error),
+            InsertError::Indistinguishable(error) => Self::Indistinguishable(error),
+            InsertError::Full { used, slots } => Self::Full { used, slots },
+            InsertError::TooManyCopies => unreachable!("a fingerprint has no count"),
+        }
+    }
 }
 
 /// Why an adaptive filter could not be resized, merged or rebuilt. It is as it was. `E` is the error of

@@ -120,6 +120,7 @@ impl Shared {
             Ok(Adapted::WasMember | Adapted::NotPositive) => Ok(Lesson::Nothing),
             Err(AdaptError::NeedsGrow { .. }) => Ok(Lesson::NeedsGrow),
             Err(AdaptError::Indistinguishable(error)) => Err(error.into()),
+            Err(AdaptError::Memory(error)) => Err(error.into()),
             Err(AdaptError::Full { used, slots }) => Err(StoreError::FilterFull { used, slots }),
             Err(error) => Err(StoreError::damaged(error.to_string())),
         }

@@ -154,6 +154,7 @@ fn replay(
     let (mut filter, _) = set.into_parts();
     filter.set_growth(growth);
     let last = if extent.last.number > snapshot.number { extent.last } else { snapshot };
+    filter.set_len(last.keys);
     let recovery = if records == 0 { Recovery::Clean } else { Recovery::Replayed { records } };
     Ok(Opened {
         filter,

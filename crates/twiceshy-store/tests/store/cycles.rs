@@ -65,3 +65,28 @@ fn crashes_alone_do_not_make_the_filter_larger() {
     let bits = bits_per_key(&store);
     assert!(bits <= fresh * 1.3, "{bits:.1} bits per key, {fresh:.1} without crashes");
 }
+
+/// A record does not tell whether its key was counted before; the journal tells how many there are.
+#[test]
+fn crashes_do_not_make_the_filter_count_keys_twice() {
+    let mut disk = Disk::new();
+    for crash in 0..4 {
+        let store = disk.open(builder()).unwrap();
+        if crash == 0 {
+            insert(&store, 0..10);
+        }
+        assert_eq!(store.with_filter(|filter| filter.len()).unwrap(), 10);
+        for _ in 0..200 {
+            assert!(store.remove(&key(3)).unwrap());
+            assert!(store.insert(&key(3), "v").unwrap());
+        }
+        let killed = disk.after_kill();
+        drop(store);
+        disk = killed;
+    }
+    let store = disk.open(builder()).unwrap();
+    assert_eq!(store.with_filter(|filter| filter.len()).unwrap(), 10);
+    let slots = store.with_filter(|filter| filter.slots()).unwrap();
+    assert_eq!(store.rebuild().unwrap(), 10);
+    assert!(store.with_filter(|filter| filter.slots()).unwrap() <= slots);
+}

@@ -9,7 +9,7 @@
 //! streams in order have a spot each. Only edits change them, and they are no part of the contents: without them everything
 //! works the same, slowly.
 
-use super::{Layout, Run, Table, split};
+use super::{BLOCK_SLOTS, Layout, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::mem::Memory;
 
@@ -26,7 +26,7 @@ pub(super) struct Crowd {
     /// How many of them there are, and which one is the next to be replaced.
     len: usize,
     next: usize,
-    /// How many slots edits in a crowd have shifted.
+    /// How many slots edits in a crowd have shifted, or gone over to find a run.
     pub(super) work: u64,
 }
 
@@ -55,10 +55,28 @@ impl Crowd {
         }
     }
 
-    /// Something was removed: the spots may be others.
+    /// A slot was given back by a quotient of block `home`, in block `last`: everything in between moved one slot down.
     #[inline(always)]
-    pub(super) fn forget_spots(&mut self) {
-        self.len = 0;
+    pub(super) fn moved_down(&mut self, home: u64, last: u64) {
+        for spot in &mut self.spots[..self.len] {
+            spot.own -= u64::from(home < spot.block && spot.block <= last);
+        }
+    }
+
+    /// The offset of a block is not saturated any more.
+    #[cold]
+    pub(super) fn is_not_saturated(&mut self, block: u64) {
+        let mut kept = 0;
+        for i in 0..self.len {
+            let spot = self.spots[i];
+            if spot.block != block {
+                let ends = spot.block < block && block < spot.saturated_to;
+                let saturated_to = if ends { block } else { spot.saturated_to };
+                self.spots[kept] = Spot { saturated_to, ..spot };
+                kept += 1;
+            }
+        }
+        self.len = kept;
     }
 
     /// Puts a spot in the place of the one that its stream comes from.
@@ -90,7 +108,7 @@ impl Crowd {
 pub(super) const CROWDED_REACH: u64 = 256;
 
 impl<L: Layout> Table<Memory, L> {
-    /// Counts the slots that an edit shifts, if that is in a crowd.
+    /// Counts the slots that an edit shifts or goes over, if that is in a crowd.
     #[inline(always)]
     pub(super) fn count_work(&mut self, slots: u64) {
         if slots > CROWDED_REACH && self.used < self.shape.quotients() / 4 * 3 {
@@ -98,7 +116,7 @@ impl<L: Layout> Table<Memory, L> {
         }
     }
 
-    /// How many slots edits in a crowd have shifted.
+    /// How many slots edits in a crowd have shifted, or gone over.
     pub(crate) fn crowd_work(&self) -> u64 {
         self.crowd.work
     }
@@ -131,8 +149,11 @@ impl<L: Layout> Table<Memory, L> {
             return;
         }
         let from = self.crowd.spot_before(home);
-        let own =
-            if from.block == home { from.own } else { dispatch(FirstOwnSlot { table: self, block: home }) };
+        let (own, gone_over) = match from.block == home {
+            true => (from.own, 0),
+            false => dispatch(FirstOwnSlot { table: self, block: home }),
+        };
+        self.count_work(gone_over * BLOCK_SLOTS);
         let mut saturated_to = from.saturated_to.max(home + 1);
         while saturated_to <= last && self.offset(saturated_to).is_none() {
             saturated_to += 1;
@@ -153,9 +174,10 @@ struct FirstOwnSlot<'a, L> {
 }
 
 impl<L: Layout> Kernel for FirstOwnSlot<'_, L> {
-    type Output = u64;
+    /// And how many blocks it took to find it.
+    type Output = (u64, u64);
     #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> u64 {
-        self.table.first_own_slot(cpu, self.block)
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        self.table.first_own_slot_in_crowd(cpu, self.block, (0, 0))
     }
 }

@@ -72,7 +72,7 @@ impl<L: Layout> Table<Memory, L> {
         let mut edit = Edit { quotient, run, at, remove, insert, taken: None, also_taken: Vec::new() };
         if insert > remove {
             let more = insert - remove;
-            let mut free = self.free_slot(cpu, run, at, more, limits)?;
+            let mut free = self.free_slot(cpu, quotient, run, at, more, limits)?;
             edit.taken = Some(free);
             for _ in 1..more {
                 free = self.first_free(cpu, free + 1).ok_or(Full::End { slots: more as u32 })?;
@@ -82,18 +82,37 @@ impl<L: Layout> Table<Memory, L> {
         Ok(edit)
     }
 
-    /// The free slot that is nearest to a run, for an edit at `at` that takes `more` slots.
+    /// The free slot that is nearest to a run, the run of `quotient`, for an edit at `at` that takes `more` slots.
     #[inline(always)]
-    fn free_slot<C: Cpu>(&self, cpu: C, run: Run, at: u64, more: u64, limits: Limits) -> Result<u64, Full> {
+    fn free_slot<C: Cpu>(
+        &self,
+        cpu: C,
+        quotient: u64,
+        run: Run,
+        at: u64,
+        more: u64,
+        limits: Limits,
+    ) -> Result<u64, Full> {
         if self.used.saturating_add(more) > limits.slots {
             return Err(Full::Slots);
         }
         let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more as u32 })?;
-        let reach = (free - at).max((run.end - run.start).saturating_mul(4));
-        if reach > limits.reach || self.crowd.work > limits.work && reach > CROWDED_REACH {
-            return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
+        // From the home slot to what is shifted.
+        let far = free - quotient;
+        if far > CROWDED_REACH {
+            self.check_reach(quotient, run, at, free, limits)?;
         }
         Ok(free)
+    }
+
+    /// Whether an edit that uses the slot `free` is within the limits.
+    #[cold]
+    fn check_reach(&self, quotient: u64, run: Run, at: u64, free: u64, limits: Limits) -> Result<(), Full> {
+        let reach = (free - at).max((run.end - run.start).saturating_mul(4)).max((run.start - quotient) / 16);
+        if reach > limits.reach || self.crowd.work > limits.work {
+            return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
+        }
+        Ok(())
     }
 
     /// Carries out a plan with as many `slots` as it was made for.
@@ -140,7 +159,7 @@ impl<L: Layout> Table<Memory, L> {
         value: u64,
         limits: Limits,
     ) -> Result<(), Full> {
-        let free = self.free_slot(cpu, run, at, 1, limits)?;
+        let free = self.free_slot(cpu, quotient, run, at, 1, limits)?;
         if !run.is_empty() && at == run.end {
             self.set_bit(self.last_head(run), RUNEND_AT, false);
         }
@@ -176,7 +195,7 @@ impl<L: Layout> Table<Memory, L> {
         if self.insert_continuation_quickly(cpu, quotient, run, at, value) {
             return Ok(());
         }
-        let free = self.free_slot(cpu, run, at, 1, limits)?;
+        let free = self.free_slot(cpu, quotient, run, at, 1, limits)?;
         self.shift_up(at, free);
         self.bump_offsets(quotient, free);
         self.set_slot(at, value);
@@ -332,11 +351,11 @@ impl<L: Layout> Table<Memory, L> {
     /// A slot fewer is taken for `quotient`, and `freed`, the last slot that moved, is not in use.
     #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
-        let first = split(quotient).0;
-        self.crowd.forget_spots();
+        let (first, last) = (split(quotient).0, split(freed).0);
+        self.crowd.moved_down(first, last);
         // The first own slot of the block before, once a saturated offset asks for it.
         let mut own = None;
-        for block in first + 1..=split(freed).0 {
+        for block in first + 1..=last {
             let before = own.take();
             match self.offset(block) {
                 Some(offset) => self.set_offset(block, offset - 1),
@@ -344,6 +363,9 @@ impl<L: Layout> Table<Memory, L> {
                     let before = before.unwrap_or_else(|| self.first_own_slot(cpu, block - 1));
                     let free = self.behind_block(cpu, block - 1, before);
                     self.set_offset(block, free - block * BLOCK_SLOTS);
+                    if self.offset(block).is_some() {
+                        self.crowd.is_not_saturated(block);
+                    }
                     own = Some(free);
                 }
             }

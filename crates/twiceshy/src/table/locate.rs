@@ -72,6 +72,27 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known: (0, 0) })
     }
 
+    /// The same for a block whose offset is saturated, given the first own slot of an earlier one, and how many blocks it took.
+    #[inline(always)]
+    pub(super) fn first_own_slot_in_crowd<C: Cpu>(
+        &self,
+        cpu: C,
+        block: u64,
+        earlier: (u64, u64),
+    ) -> (u64, u64) {
+        let spot = self.crowd.spot_before(block);
+        let (nearest, own) = if spot.block > earlier.0 { (spot.block, spot.own) } else { earlier };
+        let mut known = block;
+        let free = loop {
+            match self.offset(known) {
+                Some(offset) => break known * BLOCK_SLOTS + offset,
+                None if known == nearest => break own,
+                None => known -= 1,
+            }
+        };
+        (self.first_own_slot_from(cpu, known, free, block), block - known)
+    }
+
     /// [`first_own_slot`](Self::first_own_slot), given that of an earlier block.
     #[inline(always)]
     fn first_own_slot_from<C: Cpu>(&self, cpu: C, mut known: u64, mut free: u64, block: u64) -> u64 {
@@ -203,18 +224,7 @@ impl<B: AsRef<[u8]>, L: Layout> Kernel for FirstOwnSlotInCrowd<'_, B, L> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {
-        let Self { table, block, known: earlier } = self;
-        let spot = table.crowd.spot_before(block);
-        let (nearest, own) = if spot.block > earlier.0 { (spot.block, spot.own) } else { earlier };
-        let mut known = block;
-        let free = loop {
-            match table.offset(known) {
-                Some(offset) => break known * BLOCK_SLOTS + offset,
-                None if known == nearest => break own,
-                None => known -= 1,
-            }
-        };
-        table.first_own_slot_from(cpu, known, free, block)
+        self.table.first_own_slot_in_crowd(cpu, self.block, self.known).0
     }
 }
 

@@ -140,9 +140,10 @@ pub(crate) enum Full {
 pub(crate) struct Limits {
     /// How many slots may be in use.
     pub(crate) slots: u64,
-    /// How many slots may be shifted, and four times as many as a run may have: to search it takes about as long.
+    /// How many slots may be shifted. What takes about as long: to search a run of a quarter of that, and to find a run that
+    /// lies sixteen times as many slots behind its home.
     pub(crate) reach: u64,
-    /// How many slots may have been shifted by edits in a crowd since the table was made.
+    /// How many slots edits in a crowd may have shifted, or gone over, since the table was made.
     pub(crate) work: u64,
 }
 

@@ -10,6 +10,9 @@ use crate::bits::packed;
 use crate::bits::word::{bit, high_mask, rank, rank_through, shift_down_one, shift_up_one};
 use crate::mem::Memory;
 
+/// Whatever reaches over more blocks than this is not usual.
+const MOST_BLOCKS: u64 = 16;
+
 /// The last slot of a block.
 const LAST: u32 = BLOCK_SLOTS as u32 - 1;
 
@@ -136,10 +139,11 @@ impl<L: Layout> Table<Memory, L> {
         from: u32,
         inclusive: bool,
     ) -> Option<u64> {
+        let first = block;
         let mut found = words.first_without_debt(cpu, from, inclusive);
         while found.is_none() {
             block += 1;
-            if block >= self.shape.blocks() {
+            if block >= self.shape.blocks() || block - first > MOST_BLOCKS {
                 return None;
             }
             let words = self.words(block);

@@ -255,6 +255,21 @@ fn a_quick_edit_is_the_planned_one_or_none() {
     quick_or_planned::<Plain>();
 }
 
+/// What reaches over many blocks is for `plan`, which knows limits.
+#[test]
+fn a_quick_edit_does_not_reach_far() {
+    for (blocks, is_quick) in [(10, true), (20, false)] {
+        let shape = Shape::new(12, 5);
+        let mut model = Model::new(shape);
+        (64..64 * blocks).for_each(|quotient| model.runs[quotient].push(vec![Slot::head(7)]));
+        let mut table = model.load::<Plain>().unwrap();
+        let before = table.bytes().to_vec();
+        let done = dispatch(Quick { table: &mut table, quotient: 70, value: 9, insert: true });
+        assert_eq!(done, is_quick, "{blocks} blocks");
+        assert_eq!(table.bytes() == before, !is_quick);
+    }
+}
+
 #[test]
 fn a_quick_edit_among_extensions_is_the_planned_one_or_none() {
     quick_or_planned::<Extended>();

@@ -178,3 +178,27 @@ fn a_rebuild_keeps_lengths_to_the_bit() {
     }
     assert!(kept > 200, "{kept}");
 }
+
+/// Nearly all fingerprints learn, then all keys are replaced: what the others had learned goes with them.
+#[test]
+fn new_keys_are_not_as_long_as_what_others_have_learned() {
+    let mut numbers = Numbers(81);
+    let mut set = builder().remainder_bits(4).build_set(MemoryMap::new()).unwrap();
+    let mut keys = fill(&mut set, &mut numbers, 2_000);
+    let mut peak = set.filter().slots();
+    for cycle in 0..4 {
+        let learned = |set: &AdaptiveSet<MemoryMap>| set.filter().used_slots() * 2 > 3 * keys.len() as u64;
+        while !learned(&set) {
+            set.contains_exactly(&stranger(&mut numbers)).unwrap();
+        }
+        set.rejuvenate().unwrap();
+        peak = peak.max(set.filter().slots());
+        for key in keys.drain(..) {
+            assert!(set.remove(&key).unwrap());
+        }
+        keys = fill(&mut set, &mut numbers, 2_000);
+        set.rejuvenate().unwrap();
+        let (bits, most) = (bits_per_slot(&set), most_bits_per_slot(&set, peak));
+        assert!(bits <= most, "cycle {cycle}: {bits:.2} bits per slot, at most {most:.2}");
+    }
+}

@@ -27,16 +27,23 @@ fn orders() -> Vec<(&'static str, Vec<u64>, u64)> {
         both_ends.push(first);
         both_ends.extend(inner.next_back());
     }
+    // What several threads do that copy a part of a set each.
+    let part = KEYS as usize / 8;
+    let eight_streams: Vec<u64> = (0..KEYS as usize).map(|i| ascending[i % 8 * part + i / 8]).collect();
+    let mut nearly_ascending = ascending.clone();
+    nearly_ascending.chunks_mut(300).for_each(|chunk| chunk.sort_unstable());
     let mut some_first = random[..100].to_vec();
     some_first.extend(ascending.iter().filter(|key| !random[..100].contains(key)));
     vec![
         ("in no order", random, 1),
-        ("ascending", ascending, 1),
+        ("ascending", ascending, 4),
+        ("eight streams, each ascending", eight_streams, 64),
+        ("nearly ascending", nearly_ascending, 64),
         ("descending", descending, 64),
         ("one range after the other", ranges, 64),
         ("from the middle", from_the_middle, 2),
         ("from both ends", both_ends, 64),
-        ("some, then ascending", some_first, 1),
+        ("some, then ascending", some_first, 4),
     ]
 }
 

@@ -6,7 +6,7 @@ use super::{AdaptiveFilter, Ticket};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Strings, Table};
 use crate::error::{AdaptError, InsertError, Stale};
-use crate::filter::room::{Effort, Remedy};
+use crate::filter::room::Effort;
 use crate::hash::{Hasher, KeyWords, MAX_BITS, RawWords, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
@@ -305,24 +305,15 @@ impl AdaptiveFilter {
         pieces: &[Piece],
     ) -> Result<(), AdaptError> {
         let slots = self.encode(members, pieces);
-        let mut effort = Effort::Usual;
+        let (mut effort, mut before) = (Effort::Usual, None);
         loop {
             let limits = effort.limits(self.used_slots(), self.capacity());
-            let replaced = dispatch(Replace { table: &mut self.table, place, slots: &slots, limits });
-            let Err(why) = replaced else { break };
-            let extended = match self.remedy(why, effort) {
-                Remedy::TryHarder => {
-                    self.table.forget_work();
-                    effort = Effort::Utmost;
-                    continue;
+            match dispatch(Replace { table: &mut self.table, place, slots: &slots, limits }) {
+                Ok(()) => break,
+                Err(why) => {
+                    effort = self.make_room(why, effort, &mut before).map_err(AdaptError::from_no_room)?
                 }
-                Remedy::Extend => self.extended_table(why).ok(),
-                Remedy::Grow | Remedy::None => None,
-            };
-            self.table = extended.ok_or_else(|| match self.no_room() {
-                InsertError::NeedsGrow { used, slots } => AdaptError::NeedsGrow { used, slots },
-                _ => AdaptError::Full { used: self.used_slots(), slots: self.slots() },
-            })?;
+            }
         }
         self.replaced(place, pieces.len() as u64);
         Ok(())

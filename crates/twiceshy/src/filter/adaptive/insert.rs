@@ -82,7 +82,7 @@ impl AdaptiveFilter {
 
     /// Any insert.
     pub(super) fn insert_words(&mut self, words: &impl Words, tag: u64) -> Result<Insertion, InsertError> {
-        let mut effort = Effort::Usual;
+        let (mut effort, mut before) = (Effort::Usual, None);
         loop {
             let (strings, limits) = (self.strings(), effort.limits(self.used_slots(), self.capacity()));
             let why = match dispatch(InsertNew { table: &mut self.table, strings, words, tag, limits }) {
@@ -93,15 +93,40 @@ impl AdaptiveFilter {
                 Outcome::Full(why) => why,
                 outcome => return self.not_stored(outcome),
             };
-            match self.remedy(why, effort) {
-                Remedy::TryHarder => {
-                    self.table.forget_work();
-                    effort = Effort::Utmost;
-                }
-                Remedy::Extend => self.table = self.extended_table(why)?,
-                Remedy::Grow | Remedy::None => return Err(self.no_room()),
-            }
+            effort = self.make_room(why, effort, &mut before)?;
         }
+    }
+
+    /// Does what helps an edit that had no room, short of growing, and tells how hard to try next. A table that gets a larger
+    /// spill area is kept in `before`, and comes back if that does not help.
+    #[cold]
+    pub(super) fn make_room(
+        &mut self,
+        why: Full,
+        effort: Effort,
+        before: &mut Option<Table>,
+    ) -> Result<Effort, InsertError> {
+        let (used, slots) = (self.used_slots(), self.slots());
+        let error = match self.remedy(why, effort) {
+            Remedy::TryHarder => {
+                self.table.forget_work();
+                return Ok(Effort::Utmost);
+            }
+            Remedy::Extend => match self.extended_table(why) {
+                Ok(extended) => {
+                    let old = std::mem::replace(&mut self.table, extended);
+                    before.get_or_insert(old);
+                    return Ok(effort);
+                }
+                Err(error) => error.into(),
+            },
+            Remedy::Grow => InsertError::NeedsGrow { used, slots },
+            Remedy::None => InsertError::Full { used, slots },
+        };
+        if let Some(before) = before.take() {
+            self.table = before;
+        }
+        Err(error)
     }
 
     /// A copy of the table with more room at its end.
@@ -122,7 +147,7 @@ impl AdaptiveFilter {
         match outcome {
             Outcome::Covered(place) => Ok(Insertion::Covered(self.ticket(place.quotient, &place.entry))),
             Outcome::Indistinguishable => Err(Indistinguishable.into()),
-            Outcome::Full(_) | Outcome::Stored => Err(self.no_room()),
+            Outcome::Full(_) | Outcome::Stored => Err(self.full()),
         }
     }
 
@@ -168,19 +193,14 @@ impl AdaptiveFilter {
                 Remedy::TryHarder => effort = Effort::Utmost,
                 Remedy::Extend => return Ok(Room::NeedsExtension(why)),
                 Remedy::Grow => return Ok(Room::NeedsGrow),
-                Remedy::None => return Err(self.no_room()),
+                Remedy::None => return Err(self.full()),
             }
         }
     }
 
-    /// The error for a table without room.
-    #[cold]
-    pub(super) fn no_room(&self) -> InsertError {
-        let (used, slots) = (self.used_slots(), self.slots());
-        match self.can_grow() {
-            true => InsertError::NeedsGrow { used, slots },
-            false => InsertError::Full { used, slots },
-        }
+    /// The error for a filter that may not grow, or that would not get more room by that.
+    fn full(&self) -> InsertError {
+        InsertError::Full { used: self.used_slots(), slots: self.slots() }
     }
 }
 

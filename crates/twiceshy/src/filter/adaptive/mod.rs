@@ -186,9 +186,11 @@ impl AdaptiveFilter {
         self.versions.bump_all();
     }
 
-    /// Counts the keys: every fingerprint has one, and without a fingerprint there is none. Who replays a journal or keeps
-    /// the keys elsewhere may tell otherwise, and what is written must be read again.
-    fn set_len(&mut self, len: u64) {
+    /// Says how many keys your map has, if you have counted them: [`len`](Self::len) may be too high after a journal was
+    /// replayed, which does not tell whether a key that is covered was counted before.
+    ///
+    /// Every fingerprint counts as a key at least, and without a fingerprint there is none.
+    pub fn set_len(&mut self, len: u64) {
         self.len = if self.entries == 0 { 0 } else { len.max(self.entries) };
     }
 

@@ -84,7 +84,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         apart.sort();
         let hasher = &self.hasher;
         let keys = keys.into_iter().map(|row| row.map(|(key, tag)| (KeyWords::new(hasher, key), tag)));
-        let len = self.len.max(keys.size_hint().0 as u64);
+        let len = self.entries.max(keys.size_hint().0 as u64);
         self.empty_for(len, 1)?.filled_with(Some(self), &apart, keys)
     }
 

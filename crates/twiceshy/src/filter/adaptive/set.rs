@@ -556,6 +556,7 @@ impl<E> From<AdaptError> for SetError<E> {
                 Self::Full { used, slots }
             }
             AdaptError::Indistinguishable(error) => error.into(),
+            AdaptError::Memory(error) => error.into(),
             AdaptError::Stale(_) => unreachable!("a set changes its filter only by its own operations"),
         }
     }
@@ -592,7 +593,8 @@ fn rebuilt<B: AsRef<[u8]>, E>(
     apart: &[Prefix],
     visit_all: impl Fn(Visit<'_>) -> Result<(), E>,
 ) -> Result<AdaptiveFilter, SetError<E>> {
-    let (mut keys, mut quotient_bits) = (old.len, 1);
+    // How many keys it counts may be wrong after a crash; keys that share a fingerprint are few.
+    let (mut keys, mut quotient_bits) = (old.entries, 1);
     loop {
         let empty = old.empty_for(keys, quotient_bits).map_err(|error| set_error(error, old))?;
         quotient_bits = empty.quotient_bits() + 1;

@@ -64,7 +64,11 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         let lengths = self.lengths().bits;
         let mut quotient_bits = quotient_bits_for(keys)?.max(least);
         while quotient_bits <= Shape::MAX_QUOTIENT_BITS {
-            let slots = Slots::for_lengths(&lengths, self.position_bits(quotient_bits), self.remainder_bits);
+            // What is longer than a single slot holds now was learned, and takes several slots again: keys that come later
+            // must not get fingerprints as long as that, or the next rebuild would take those for learned.
+            let position_bits = self.position_bits(quotient_bits);
+            let fresh = self.strings().bits_in(1).saturating_sub(position_bits).max(self.remainder_bits);
+            let slots = Slots::for_lengths(&lengths, position_bits, self.remainder_bits, fresh);
             let needed = (keys as f64 * slots.per_entry).ceil() as u64;
             let enough = quotient_bits_for(needed)?;
             if enough <= quotient_bits {
@@ -125,9 +129,9 @@ struct Slots {
 }
 
 impl Slots {
-    /// The slots that take the least space for fingerprints of which `lengths[n]` have `n` bits. All get fresh length at
-    /// least.
-    fn for_lengths(lengths: &[u64], position_bits: u32, remainder_bits: u32) -> Self {
+    /// The slots that take the least space for fingerprints of which `lengths[n]` have `n` bits, and hold strings of no more
+    /// than `most` bits. All get fresh length at least.
+    fn for_lengths(lengths: &[u64], position_bits: u32, remainder_bits: u32, most: u32) -> Self {
         // How many entries have so many bits to be stored.
         let stored = || {
             let all = (0..).zip(lengths).filter(|(_, count)| **count > 0);
@@ -147,7 +151,8 @@ impl Slots {
         // Without a stop bit only lengths that fill their slots can be held.
         let fills_slots = stored().all(|(len, _)| len % remainder_bits == 0);
         let whole = fills_slots.then(|| taking(remainder_bits, 0));
-        let widths = whole.into_iter().chain((remainder_bits + 1..=63).map(|bits| taking(bits, 1)));
+        let widths =
+            whole.into_iter().chain((remainder_bits + 1..=most.min(62) + 1).map(|bits| taking(bits, 1)));
         widths.min_by(|one, other| space(one).total_cmp(&space(other))).unwrap_or(taking(63, 1))
     }
 }
@@ -165,27 +170,30 @@ mod tests {
     #[test]
     fn fresh_lengths_fill_their_slots() {
         for none in [lengths(&[]), lengths(&[(3, 5)]), lengths(&[(22, 5)])] {
-            let slots = Slots::for_lengths(&none, 10, 12);
+            let slots = Slots::for_lengths(&none, 10, 12, 60);
             assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.0 });
         }
     }
 
     #[test]
     fn what_was_learned_on_this_grid_stays_on_it() {
-        let slots = Slots::for_lengths(&lengths(&[(22, 75), (34, 25)]), 10, 12);
+        let slots = Slots::for_lengths(&lengths(&[(22, 75), (34, 25)]), 10, 12, 60);
         assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.25 });
     }
 
     #[test]
     fn slots_are_as_wide_as_most_lengths_ask_for() {
         // From 2^13 slots to 2^10: three bits more, and one for the stop bit.
-        let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 12);
+        let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 12, 60);
         assert_eq!((slots.bits, slots.have_stop), (16, true));
         // Also if they happen to fill narrower slots: two of 4 bits take more than one of 9.
-        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4);
+        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4, 60);
         assert_eq!(slots, Slots { bits: 9, have_stop: true, per_entry: 1.0 });
+        // Not wider than what fresh ones hold.
+        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4, 5);
+        assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (4, false, 2.0));
         // Not as wide as a few long ones ask for.
-        let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 12);
+        let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 12, 60);
         assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (14, true, 1.3));
     }
 }

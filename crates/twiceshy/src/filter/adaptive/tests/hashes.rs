@@ -1,7 +1,7 @@
 //! Callers who hash themselves.
 
 use super::*;
-use crate::error::InsertError;
+use crate::error::{AdaptError, InsertError};
 use crate::filter::adaptive::Insertion;
 use crate::prefix::Prefix;
 use crate::random::Random;
@@ -37,7 +37,7 @@ fn hashes_are_found_through_growth_and_adaptation() {
                 match filter.adapt_hash(&ticket, query, under(&members, ticket.prefix())) {
                     Ok(Adapted::Fixed { .. }) => assert!(!filter.contains_hash(query)),
                     Ok(adapted) => assert_eq!(adapted, Adapted::WasMember),
-                    Err(error) => assert!(matches!(error, crate::error::AdaptError::NeedsGrow { .. })),
+                    Err(error) => assert!(matches!(error, AdaptError::NeedsGrow { .. })),
                 }
             }
             filter.validate().unwrap();
@@ -96,4 +96,48 @@ fn equal_hashes_cannot_be_told_apart() {
     let _ = filter.insert_hash(5).unwrap();
     let Query::Maybe(ticket) = filter.query_hash(5) else { panic!() };
     assert_eq!(filter.adapt_hash(&ticket, 5, [5]).unwrap(), Adapted::WasMember);
+}
+
+/// The last `count` home slots of a filter of `2^13` slots, each taken once, and the spill area full.
+fn full_at_its_end(count: u64) -> (AdaptiveFilter, impl Fn(u64, u64) -> u64) {
+    let hash = |quotient: u64, remainder: u64| quotient << 51 | remainder << 43;
+    let mut filter = AdaptiveFilter::builder().quotient_bits(13).remainder_bits(8).build().unwrap();
+    for quotient in (1 << 13) - count..1 << 13 {
+        let _ = filter.insert_hash(hash(quotient, 1)).unwrap();
+    }
+    for remainder in 2..2 + u64::from(filter.table.shape().spill_slots()) {
+        let _ = filter.insert_hash(hash((1 << 13) - 1, remainder)).unwrap();
+    }
+    (filter, hash)
+}
+
+/// A larger spill area is no help if what must be shifted is too far away.
+#[test]
+fn an_edit_that_needs_more_than_a_larger_spill_area_changes_nothing() {
+    let (mut filter, hash) = full_at_its_end(4096);
+    let (before, front) = (filter.to_bytes(), (1 << 13) - 4096);
+    assert!(matches!(filter.insert_hash(hash(front, 2)), Err(InsertError::NeedsGrow { .. })));
+    assert!(filter.to_bytes() == before);
+    let (key, query) = (hash(front, 1), hash(front, 1) | 1 << 20);
+    let Query::Maybe(ticket) = filter.query_hash(query) else { panic!() };
+    assert!(matches!(filter.adapt_hash(&ticket, query, [key]), Err(AdaptError::NeedsGrow { .. })));
+    assert!(filter.to_bytes() == before);
+    // With less to shift it does help.
+    let (mut filter, hash) = full_at_its_end(500);
+    let size = filter.size_in_bytes();
+    assert_eq!(filter.insert_hash(hash((1 << 13) - 500, 2)).unwrap(), Insertion::Stored);
+    assert!(filter.size_in_bytes() > size);
+    filter.validate().unwrap();
+}
+
+/// Growing would part hashes that agree in so many bits only after many doublings: that is no remedy.
+#[test]
+fn a_run_beyond_all_measure_is_an_error_and_no_reason_to_grow() {
+    let hashes = (0..(1u64 << 18) + 10).map(|i| 0xabcd_ef00_0000_0000 | i << 16);
+    let builder = AdaptiveFilter::builder().quotient_bits(26).remainder_bits(22);
+    let mut filter = builder.load_hashes(hashes).unwrap();
+    let (len, slots) = (filter.len(), filter.slots());
+    let again = filter.insert_hash(0xabcd_ef00_0000_0000 | len << 16);
+    assert!(matches!(again, Err(InsertError::Full { .. })), "{again:?}");
+    assert_eq!((filter.len(), filter.slots()), (len, slots));
 }

@@ -314,6 +314,39 @@ fn spread_growth_in_the_order_of_hashes_moves_at_once_what_costs_too_much() {
     filter.validate().unwrap();
 }
 
+/// More streams than the table remembers spots for: to find the way costs more with every key, and is a reason to grow.
+#[test]
+fn many_streams_of_hashes_in_order_make_a_filter_grow_early() {
+    let mut hashes: Vec<u64> = (0..96_000).map(mix).collect();
+    hashes.sort_unstable();
+    let mut filter = builder().build().unwrap();
+    for i in 0..24_000 {
+        filter.insert_hash(hashes[i % 8 * 12_000 + i / 8]).unwrap();
+        let level = &filter.levels[0];
+        assert!(level.table.crowd_work() <= 5 * level.limit, "{i} keys");
+    }
+    assert!(filter.slots() >= 1 << 16, "{} slots", filter.slots());
+    assert!((0..24_000).all(|i| filter.contains_hash(hashes[i % 8 * 12_000 + i / 8])));
+}
+
+/// In a filter that may grow, nothing lies so far from its home that to find it takes long.
+#[test]
+fn entries_in_the_order_of_hashes_lie_close_enough_to_their_homes() {
+    let mut hashes: Vec<u64> = (0..400_000).map(mix).collect();
+    hashes.sort_unstable();
+    let mut filter = builder().build().unwrap();
+    let mut farthest = 0;
+    for (i, &hash) in hashes.iter().enumerate() {
+        filter.insert_hash(hash).unwrap();
+        let table = &filter.levels[0].table;
+        if i % 1000 == 999 {
+            let last = table.runs().last().unwrap();
+            farthest = farthest.max(last.1.start - last.0);
+        }
+    }
+    assert!((1_000..70_000).contains(&farthest), "{farthest}");
+}
+
 #[test]
 fn an_error_in_a_batch_takes_everything_back() {
     for spread in [false, true] {
