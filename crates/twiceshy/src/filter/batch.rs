@@ -11,7 +11,7 @@ pub(super) const CHUNK: usize = 256;
 /// What can be asked for a hash, and told beforehand that it will be.
 pub(super) trait Probe {
     /// Asks for the memory of a hash.
-    fn ask_for(&self, hash: u64);
+    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64);
     /// Whether the hash seems to be there.
     fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool;
 }
@@ -32,12 +32,12 @@ impl<P: Probe> Kernel for ContainsAll<'_, P> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
         let Self { probe, hashes, found } = self;
-        hashes.iter().take(AHEAD).for_each(|&hash| probe.ask_for(hash));
+        hashes.iter().take(AHEAD).for_each(|&hash| probe.ask_for(cpu, hash));
         let (most, rest) = hashes.split_at(hashes.len().saturating_sub(AHEAD));
         let (found_most, found_rest) = found.split_at_mut(most.len());
         let ahead = hashes.iter().skip(AHEAD);
         for ((&hash, &ahead), found) in most.iter().zip(ahead).zip(found_most) {
-            probe.ask_for(ahead);
+            probe.ask_for(cpu, ahead);
             *found = probe.contains(cpu, hash);
         }
         for (&hash, found) in rest.iter().zip(found_rest) {

@@ -99,6 +99,7 @@ pub(crate) use shape::Shape;
 
 use std::marker::PhantomData;
 
+use crate::bits::cpu::Cpu;
 use crate::bits::packed;
 use crate::bits::word::{bit, with_bit};
 use crate::mem::{self, Memory, OutOfMemory};
@@ -272,11 +273,19 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.used
     }
 
-    /// Asks for the cache lines that a lookup of `quotient` will read.
+    /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will read.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, quotient: u64) {
-        mem::prefetch(self.bytes(), self.shape.block_at(quotient / BLOCK_SLOTS));
-        mem::prefetch(self.bytes(), self.shape.slot_bit(quotient) / 8);
+    pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
+        let home = self.address.home(cpu, hash);
+        mem::prefetch(self.bytes(), self.shape.block_at(home.block));
+        mem::prefetch(self.bytes(), self.home_at(home));
+    }
+
+    /// The byte of a home slot.
+    #[inline(always)]
+    fn home_at(&self, home: Home) -> usize {
+        let in_block = L::BYTES + home.slot as usize * self.shape.slot_bits() as usize / 8;
+        self.shape.block_at(home.block) + in_block
     }
 
     /// Asks for the cache lines that a lookup at a home slot will read soon, apart from the first, which it
@@ -284,8 +293,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// run that leaves the block: hence a second line.
     #[inline(always)]
     pub(crate) fn prefetch_run(&self, home: Home) {
-        let in_block = L::BYTES + home.slot as usize * self.shape.slot_bits() as usize / 8;
-        let home_at = self.shape.block_at(home.block) + in_block;
+        let home_at = self.home_at(home);
         mem::prefetch(self.bytes(), home_at);
         mem::prefetch(self.bytes(), home_at + 48);
     }

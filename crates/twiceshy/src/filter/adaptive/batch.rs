@@ -1,7 +1,7 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
 use super::AdaptiveFilter;
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
 use crate::codec::string::{Strings, Table};
 use crate::filter::batch::{AHEAD, CHUNK, hash_all};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
@@ -40,7 +40,7 @@ impl AdaptiveFilter {
     /// ahead.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        self.table.prefetch(self.table.address().quotient(hash));
+        self.table.prefetch(Portable, hash);
     }
 }
 
@@ -97,7 +97,7 @@ impl<B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, B, W> {
         // A table of its own, so that its measures can stay in registers.
         let table = &table.borrowed();
         let hashes = words.first_words();
-        let ask_for = |hash: u64| table.prefetch(table.address().quotient(hash));
+        let ask_for = |hash: u64| table.prefetch(cpu, hash);
         hashes.iter().take(AHEAD).for_each(|&hash| ask_for(hash));
         for (i, found) in found.iter_mut().enumerate() {
             if let Some(&ahead) = hashes.get(i + AHEAD) {

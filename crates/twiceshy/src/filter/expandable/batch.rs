@@ -5,7 +5,7 @@ use super::fingerprint::Hash;
 use super::grow::Undo;
 use super::level::{Level, Place};
 use super::{ContainsHere, ExpandableFilter};
-use crate::bits::cpu::{Cpu, Kernel};
+use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
@@ -59,10 +59,9 @@ struct Levels<'a>(&'a [Level<&'a [u8]>]);
 
 impl Probe for Levels<'_> {
     #[inline(always)]
-    fn ask_for(&self, hash: u64) {
+    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64) {
         // The chain is small and stays in the caches.
-        let table = &self.0[0].table;
-        table.prefetch(table.address().split(hash).0);
+        self.0[0].table.prefetch(cpu, hash);
     }
 
     #[inline(always)]
@@ -249,7 +248,6 @@ impl ExpandableFilter {
 
     #[inline(always)]
     fn ask_for(&self, hash: u64) {
-        let table = &self.levels[0].table;
-        table.prefetch(table.address().split(hash).0);
+        self.levels[0].table.prefetch(Portable, hash);
     }
 }

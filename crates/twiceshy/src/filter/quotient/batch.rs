@@ -1,7 +1,7 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
 use super::{Contains, QuotientFilter};
-use crate::bits::cpu::{Cpu, Kernel};
+use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::error::InsertError;
 use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
 use crate::key::Key;
@@ -65,10 +65,10 @@ impl QuotientFilter {
         let mut buffer = [0; CHUNK];
         for chunk in keys.chunks(CHUNK) {
             let hashes = hash_all(&mut buffer, chunk, &hash);
-            hashes.iter().take(AHEAD).for_each(|&hash| ask_for(&self.table, hash));
+            hashes.iter().take(AHEAD).for_each(|&hash| self.table.prefetch(Portable, hash));
             for (i, &one) in hashes.iter().enumerate() {
                 if let Some(&ahead) = hashes.get(i + AHEAD) {
-                    ask_for(&self.table, ahead);
+                    self.table.prefetch(Portable, ahead);
                 }
                 let is_new = self.insert_at_glance(one)
                     || match self.insert_copies(one, 1, |old| start.keep(old, inserted)) {
@@ -118,18 +118,12 @@ struct One<'a>(Table<&'a [u8]>);
 
 impl Probe for One<'_> {
     #[inline(always)]
-    fn ask_for(&self, hash: u64) {
-        ask_for(&self.0, hash);
+    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.0.prefetch(cpu, hash);
     }
 
     #[inline(always)]
     fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool {
         Contains { table: &self.0, hash }.run(cpu)
     }
-}
-
-/// Asks for the memory of a hash.
-#[inline(always)]
-fn ask_for<B: AsRef<[u8]>>(table: &Table<B>, hash: u64) {
-    table.prefetch(table.address().split(hash).0);
 }
