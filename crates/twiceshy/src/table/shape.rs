@@ -81,9 +81,9 @@ impl Shape {
     /// Quotient and window of the first 128 bits of a hash.
     #[inline(always)]
     pub(crate) fn split(&self, hash: u128) -> (u64, u64) {
-        let hash = hash << self.part.bits();
-        let window = hash << self.quotient_bits >> (128 - self.slot_bits());
-        ((hash >> (128 - self.quotient_bits())) as u64, window as u64)
+        let position_bits = self.position_bits();
+        let quotient = (hash >> (128 - position_bits)) as u64 & (self.quotients() - 1);
+        (quotient, (hash << position_bits >> (128 - self.slot_bits())) as u64)
     }
 
     /// The bits that follow from where a hash with this quotient is.
