@@ -20,7 +20,7 @@ type Order = (&'static str, Vec<u64>);
 /// A name, and what inserts all keys into a fresh filter and tells how many slots it has then.
 type Contender = (&'static str, fn(&Hasher, &[u64]) -> Result<u64, Failure>);
 
-const CONTENDERS: [Contender; 3] = [
+const CONTENDERS: [Contender; 4] = [
     ("quotient, grow_to", |hasher, keys| {
         let builder =
             QuotientFilter::builder().capacity(64).grow_to(keys.len() as u64).error_rate(1.0 / 512.0);
@@ -30,6 +30,12 @@ const CONTENDERS: [Contender; 3] = [
     }),
     ("expandable", |hasher, keys| {
         let builder = ExpandableFilter::builder().error_rate(1.0 / 512.0);
+        let mut filter = builder.hasher(hasher.clone()).build()?;
+        keys.iter().try_for_each(|key| filter.insert(key).map(drop))?;
+        Ok(filter.slots())
+    }),
+    ("expandable, spread growth", |hasher, keys| {
+        let builder = ExpandableFilter::builder().error_rate(1.0 / 512.0).spread_growth(true);
         let mut filter = builder.hasher(hasher.clone()).build()?;
         keys.iter().try_for_each(|key| filter.insert(key).map(drop))?;
         Ok(filter.slots())
@@ -49,12 +55,18 @@ fn orders(hasher: &Hasher, keys: u64) -> Vec<Order> {
     let descending = ascending.iter().rev().copied().collect();
     let mut ranges = random.clone();
     ranges.sort_by_key(|key| hasher.hash(key) >> 60);
+    let part = ascending.len() / 8;
+    let streams = (0..8 * part).map(|i| ascending[i % 8 * part + i / 8]).collect();
+    let mut nearly = ascending.clone();
+    nearly.chunks_mut(300).for_each(|chunk| chunk.sort_unstable());
     let mut some_first: Vec<u64> = random.iter().copied().take(1_000).collect();
     some_first.extend(ascending.iter().filter(|key| **key >= 1_000));
     vec![
         ("random", random),
         ("ascending", ascending),
         ("descending", descending),
+        ("8 streams by turns, each ascending", streams),
+        ("ascending, but for 300 neighbours", nearly),
         ("16 ranges, one after the other", ranges),
         ("1,000 random keys, then ascending", some_first),
     ]

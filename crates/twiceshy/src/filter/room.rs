@@ -7,8 +7,8 @@
 //!
 //! - a table gets a larger spill area if there is no free slot up to its end;
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
-//!   would shift two thousand slots, up to six doublings if it would shift sixty thousand, or if many edits in a crowd have
-//!   shifted more than growing costs;
+//!   would shift two thousand slots or is thirty thousand slots from home, up to six doublings if it would shift sixty
+//!   thousand, or if many edits in a crowd have shifted, or gone over, more slots than growing costs;
 //! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first

@@ -7,7 +7,8 @@
 //! So the table remembers a few spots in its crowds, those of the last inserts that reached far: the first own slot of a
 //! block, and up to which block all offsets are saturated and stay so. The next insert in order begins there, and several
 //! streams in order have a spot each. Only edits change them, and they are no part of the contents: without them everything
-//! works the same, slowly.
+//! works the same, slowly. Who does not find a spot near by, because there are more streams, walks; the way is counted like
+//! slots that are shifted, and is a reason to grow ([`room`](crate::filter)).
 
 use super::{BLOCK_SLOTS, Layout, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
@@ -107,11 +108,24 @@ impl Crowd {
 /// hashes in no order it is one in a million.
 pub(super) const CROWDED_REACH: u64 = 256;
 
+/// What lies as many slots behind its home does so in a crowd.
+const FAR_FROM_HOME: u64 = 1024;
+
 impl<L: Layout> Table<Memory, L> {
-    /// Counts the slots that an edit shifts or goes over, if that is in a crowd.
-    #[inline(always)]
-    pub(super) fn count_work(&mut self, slots: u64) {
-        if slots > CROWDED_REACH && self.used < self.shape.quotients() / 4 * 3 {
+    /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
+    #[cold]
+    pub(super) fn count_edit(&mut self, quotient: u64, at: u64, free: u64) {
+        let (distance, shifted) = (at - quotient, free - at);
+        // If much lies behind it, the way from home to the free slot had to be found, too.
+        let found = if distance > FAR_FROM_HOME && shifted > BLOCK_SLOTS { distance / 4 } else { 0 };
+        if found > 0 || shifted > CROWDED_REACH {
+            self.count_work(found + shifted);
+        }
+    }
+
+    /// Counts slots that an edit in a crowd shifts or goes over.
+    fn count_work(&mut self, slots: u64) {
+        if self.used < self.shape.quotients() / 4 * 3 {
             self.crowd.work += slots;
         }
     }
@@ -153,7 +167,9 @@ impl<L: Layout> Table<Memory, L> {
             true => (from.own, 0),
             false => dispatch(FirstOwnSlot { table: self, block: home }),
         };
-        self.count_work(gone_over * BLOCK_SLOTS);
+        if gone_over * BLOCK_SLOTS > CROWDED_REACH {
+            self.count_work(gone_over * BLOCK_SLOTS);
+        }
         let mut saturated_to = from.saturated_to.max(home + 1);
         while saturated_to <= last && self.offset(saturated_to).is_none() {
             saturated_to += 1;

@@ -130,7 +130,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         for free in taken.into_iter().chain(also_taken) {
             self.shift_up(at + remove, free);
-            self.bump_offsets(quotient, free);
+            self.bump_offsets(quotient, at, free);
             run.end += 1;
             self.used += 1;
         }
@@ -164,7 +164,7 @@ impl<L: Layout> Table<Memory, L> {
             self.set_bit(self.last_head(run), RUNEND_AT, false);
         }
         self.shift_up(at, free);
-        self.bump_offsets(quotient, free);
+        self.bump_offsets(quotient, at, free);
         self.set_slot(at, value);
         self.used += 1;
         if run.is_empty() {
@@ -197,7 +197,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         let free = self.free_slot(cpu, quotient, run, at, 1, limits)?;
         self.shift_up(at, free);
-        self.bump_offsets(quotient, free);
+        self.bump_offsets(quotient, at, free);
         self.set_slot(at, value);
         // Shifting left the new slot without a run end, and runs end at heads.
         self.set_bit(at, EXTENSION_AT, true);
@@ -231,7 +231,6 @@ impl<L: Layout> Table<Memory, L> {
     /// What is left in `from` has both bits 0 and an unspecified value.
     #[inline(always)]
     fn shift_up(&mut self, from: u64, free: u64) {
-        self.count_work(free - from);
         let (first_block, first_i) = split(from);
         let (mut block, mut end) = split(free);
         let width = self.shape.slot_bits() as usize;
@@ -271,9 +270,12 @@ impl<L: Layout> Table<Memory, L> {
         self.set_bit(to, field_at, value);
     }
 
-    /// A slot more is taken for `quotient`, and `free` is in use now.
+    /// A slot more is taken for `quotient`, at `at`, and `free` is in use now.
     #[inline(always)]
-    fn bump_offsets(&mut self, quotient: u64, free: u64) {
+    fn bump_offsets(&mut self, quotient: u64, at: u64, free: u64) {
+        if free - quotient > CROWDED_REACH {
+            self.count_edit(quotient, at, free);
+        }
         let (home, last) = (split(quotient).0, split(free).0);
         for block in self.first_unsaturated(home)..=last {
             if let Some(offset) = self.offset(block) {
