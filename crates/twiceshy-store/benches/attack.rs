@@ -14,7 +14,8 @@ mod common;
 use std::time::Instant;
 
 use common::{KEY_BYTES, VALUE_BYTES, key, mix, open, options, speed, value};
-use twiceshy_store::{AdaptiveStore, Durability, EngineKind, KeyValue, MemoryFiles, TwinFilter, TwinStore};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind, KeyValue, TwinFilter, TwinStore};
 
 const ABOUT: &str = "Replays false positives against stores with and without an adaptive filter.";
 const SHARES: [f64; 4] = [0.0, 0.01, 0.03, 0.10];

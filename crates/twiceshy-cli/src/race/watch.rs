@@ -103,7 +103,8 @@ impl<E: Engine> Engine for Watched<E> {
 
 #[cfg(test)]
 mod tests {
-    use twiceshy_store::engine::{MemoryEngine, conformance};
+    use twiceshy_store::engine::MemoryEngine;
+    use twiceshy_store::testing::conformance;
 
     use super::*;
 

@@ -3,7 +3,8 @@
 
 use crate::common::{key, stranger};
 use twiceshy_store::engine::MemoryEngine;
-use twiceshy_store::{AdaptiveStore, Durability, KeyValue, MemoryFiles, TwinFilter, TwinStore};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Durability, KeyValue, TwinFilter, TwinStore};
 
 const KEYS: u64 = 20_000;
 const QUERIES: u64 = 40_000;

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Disk, Random, key, stranger};
-use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
+use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{
-    AdaptiveStore, Database, Durability, FilteredDb, FilteredError, KeyValue, MemoryFiles, TwinFilter,
-    TwinStore,
+    AdaptiveStore, Database, Durability, FilteredDb, FilteredError, KeyValue, TwinFilter, TwinStore,
 };
 
 /// Somebody's database, which can be made to fail.
