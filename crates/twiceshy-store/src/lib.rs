@@ -19,7 +19,6 @@
 //! |---|---|
 //! | keys and values, and no database yet | [`AdaptiveStore`] |
 //! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
-//! | a question: what is the filter worth? | [`TwinStore`], the same store with a Bloom filter, a quotient filter, or none |
 //!
 //! # Which engine
 //!
@@ -58,13 +57,11 @@ pub mod store;
 mod sync;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod twin;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
-pub use twin::{KeyValue, Lookups, TwinFilter, TwinStore};
 
 /// The README's examples are tests, here because this crate knows all that they use.
 #[cfg(doctest)]
