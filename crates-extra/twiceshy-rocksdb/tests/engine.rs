@@ -8,9 +8,8 @@ use std::process::Command;
 
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use twiceshy_rocksdb::RocksEngine;
-use twiceshy_store::engine::{
-    Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, conformance,
-};
+use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space};
+use twiceshy_store::testing::conformance;
 
 fn open(folder: &Path) -> RocksEngine {
     RocksEngine::open(folder, Some(1 << 20)).unwrap()

@@ -6,16 +6,17 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
-mod common;
-
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use common::{KEY_BYTES, VALUE_BYTES, by_turns, key, mix, open, options, speed, value};
-use twiceshy_store::engine::{Batch, Engine, EngineError, Space};
+use twiceshy_store::engine::{Batch, Engine, EngineError, FjallEngine, RedbEngine, Space};
 use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, Database, Durability, EngineKind, FilteredDb};
 
 const ABOUT: &str = "Compares stores with the bare engine, by turns in one process.";
+const KEY_BYTES: usize = 16;
+const VALUE_BYTES: usize = 100;
 /// How often each takes its turn.
 const TURNS: u64 = 100;
 const CACHE_BYTES: u64 = 64 << 20;
@@ -51,7 +52,7 @@ fn put(engine: &dyn Engine, rows: &[([u8; KEY_BYTES], [u8; VALUE_BYTES])]) {
 }
 
 fn main() {
-    let options = options(ABOUT, 2_000_000, 400_000);
+    let options = options();
     println!(
         "{} keys of {KEY_BYTES} bytes in random order, values of {VALUE_BYTES} bytes, batches of {}, level {LEVEL:?}, \
          engine cache {} MiB.\nThe engines' own settings are their defaults: fjall's Bloom filters are on.",
@@ -64,12 +65,11 @@ fn main() {
     }
 }
 
-fn compare(kind: EngineKind, options: &common::Options) {
+fn compare(kind: EngineKind, options: &Options) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = |name: &str| folder.path().join(name);
     let bare = open(kind, &path("bare"), CACHE_BYTES);
     let merged = AdaptiveStore::builder()
-        .error_rate(options.error_rate)
         .durability(LEVEL)
         .open_with(
             open(kind, &path("merged rows"), CACHE_BYTES),
@@ -78,7 +78,6 @@ fn compare(kind: EngineKind, options: &common::Options) {
         .expect("a new store");
     let beside = open(kind, &path("split rows"), CACHE_BYTES);
     let keys = AdaptiveStore::builder()
-        .error_rate(options.error_rate)
         .durability(LEVEL)
         .open_with(
             open(kind, &path("split keys"), CACHE_BYTES),
@@ -161,4 +160,94 @@ fn compare(kind: EngineKind, options: &common::Options) {
 
 fn ratio(speed: f64, bare: f64) -> String {
     format!("{speed:.0} ({:.2})", speed / bare)
+}
+
+/// What was asked for.
+struct Options {
+    keys: u64,
+    queries: u64,
+    engines: Vec<EngineKind>,
+    batch: usize,
+}
+
+/// Reads the options; exits with a message if there is something wrong with them.
+fn options() -> Options {
+    let mut options =
+        Options { keys: 2_000_000, queries: 400_000, engines: EngineKind::ALL.to_vec(), batch: 1_000 };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().unwrap_or_else(|| fail(&format!("{arg} needs a value")));
+        let number = |text: String| text.parse().unwrap_or_else(|_| fail(&format!("{text:?} is no number")));
+        match arg.as_str() {
+            "--keys" => options.keys = number(value()),
+            "--queries" => options.queries = number(value()),
+            "--batch" => options.batch = number(value()) as usize,
+            "--engine" => {
+                let name = value();
+                options.engines = vec![name.parse().unwrap_or_else(|error| fail(&format!("{error}")))];
+            }
+            "--quick" => (options.keys, options.queries) = (20_000, 5_000),
+            // What `cargo bench` and `cargo test` say.
+            "--bench" | "--test" => (),
+            _ => fail(&format!("there is no option {arg}")),
+        }
+    }
+    options
+}
+
+fn fail(what: &str) -> ! {
+    eprintln!("{what}\n\n{ABOUT}\n\nOptions: --keys N, --queries N, --batch N, --engine fjall|redb, --quick");
+    std::process::exit(2)
+}
+
+/// An engine below a folder.
+fn open(kind: EngineKind, path: &Path, cache_bytes: u64) -> Arc<dyn Engine> {
+    match kind {
+        EngineKind::Fjall => Arc::new(FjallEngine::open(path, Some(cache_bytes)).expect("a new folder")),
+        EngineKind::Redb => Arc::new(RedbEngine::open(path, Some(cache_bytes)).expect("a new file")),
+        kind => unreachable!("{} is not known here", kind.name()),
+    }
+}
+
+fn mix(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+/// The key with this number; those of different streams differ.
+fn key(stream: u64, number: u64) -> [u8; KEY_BYTES] {
+    let seed = mix(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mix(number));
+    let mut key = [0; KEY_BYTES];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..].copy_from_slice(&mix(seed ^ number).to_le_bytes());
+    key
+}
+
+/// A value that does not compress.
+fn value(number: u64) -> [u8; VALUE_BYTES] {
+    let mut value = [0; VALUE_BYTES];
+    for (i, chunk) in (0..).zip(value.chunks_mut(8)) {
+        chunk.copy_from_slice(&mix(number << 8 | i).to_le_bytes()[..chunk.len()]);
+    }
+    value
+}
+
+/// Lets contestants take turns, in another order every time, and sums up their times.
+fn by_turns<const N: usize>(turns: u64, mut turn: impl FnMut(usize, u64)) -> [Duration; N] {
+    let mut times = [Duration::ZERO; N];
+    for number in 0..turns {
+        for i in 0..N {
+            let who = (i + number as usize) % N;
+            let start = Instant::now();
+            turn(who, number);
+            times[who] += start.elapsed();
+        }
+    }
+    times
+}
+
+/// Thousands of operations per second.
+fn speed(operations: u64, time: Duration) -> f64 {
+    operations as f64 / time.as_secs_f64() / 1e3
 }

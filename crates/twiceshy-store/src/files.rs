@@ -165,3 +165,52 @@ impl Files for Folder {
         Ok(())
     }
 }
+
+/// No files: whatever is written is forgotten. For a store that nobody can open again.
+pub(crate) struct Nowhere;
+
+impl Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NewFile for Nowhere {
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Files for Nowhere {
+    fn path(&self) -> &Path {
+        Path::new("memory")
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn open(&self, _: &str) -> io::Result<Option<Box<dyn Read + '_>>> {
+        Ok(None)
+    }
+
+    fn create(&self, _: &str) -> io::Result<Box<dyn NewFile + '_>> {
+        Ok(Box::new(Nowhere))
+    }
+
+    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

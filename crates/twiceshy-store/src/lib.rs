@@ -19,7 +19,6 @@
 //! |---|---|
 //! | keys and values, and no database yet | [`AdaptiveStore`] |
 //! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
-//! | a question: what is the filter worth? | [`TwinStore`], the same store with a Bloom filter, a quotient filter, or none |
 //!
 //! # Which engine
 //!
@@ -29,7 +28,7 @@
 //! | `redb` | reads of present keys and scans matter most, or one file must hold it | yes | yes, and every batch waits for the disk; not with [`Durability::Relaxed`] | in one file |
 //! | [`MemoryEngine`](engine::MemoryEngine) | the data may be lost with the process | no | no | in memory |
 //!
-//! Another engine is a page of code: implement [`Engine`] and let [`engine::conformance`] try it.
+//! Another engine is a page of code: implement [`Engine`] and let `testing::conformance` try it in your tests.
 //!
 //! # What is in memory, what is on disk
 //!
@@ -39,25 +38,30 @@
 //!
 //! The folder can be copied while nobody has the store open, and both copies can go on. If the engine's files come from a
 //! backup, or the snapshot from another copy, that is noticed, and the filter is built from the rows.
+//!
+//! # Features
+//!
+//! | feature | what | on by default |
+//! |---|---|---|
+//! | `fjall`, `redb` | the engines of these names | yes |
+//! | `testing` | the module `testing`: a suite that tries any engine, an engine that fails when it is told to, and files in memory that can lose what was not synced | no |
 
 pub mod engine;
 mod error;
 pub mod files;
 mod journal;
-mod memory_files;
 mod rows;
 mod snapshot;
 mod split;
 pub mod store;
 mod sync;
-mod twin;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
-pub use memory_files::MemoryFiles;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
-pub use twin::{KeyValue, Lookups, TwinFilter, TwinStore};
 
 /// The README's examples are tests, here because this crate knows all that they use.
 #[cfg(doctest)]

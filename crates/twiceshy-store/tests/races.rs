@@ -16,7 +16,8 @@ use std::sync::Arc;
 use shuttle::thread;
 use twiceshy::{HashKey, Hasher, Query};
 use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
-use twiceshy_store::{AdaptiveStore, MemoryFiles, Recovery};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Recovery};
 
 /// An engine that lets other threads go on before and after everything it does.
 struct Slow(MemoryEngine);

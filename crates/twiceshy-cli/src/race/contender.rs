@@ -8,11 +8,12 @@ use anyhow::{Context, bail};
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::{Engine, FjallEngine, RedbEngine};
 use twiceshy_store::files::Folder;
-use twiceshy_store::{AdaptiveStore, Durability, EngineKind, KeyValue, Lookups, TwinFilter, TwinStore};
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind};
 
 use super::dataset::AbsentKey;
 use super::report::Figures;
 use super::stream::Query;
+use super::twin::{KeyValue, Twin, TwinFilter};
 use super::watch::Watched;
 use crate::interrupt;
 
@@ -52,28 +53,24 @@ impl Contender {
             other => bail!("the race does not know the engine {}: take fjall or redb", other.name()),
         };
         let engine = Arc::new(Watched::new(engine, course.latency));
-        let (rate, durability) = (course.error_rate, Durability::Relaxed);
+        let (rate, key) = (course.error_rate, course.hash_key.clone());
         let store: Box<dyn KeyValue> = match twin {
             None => {
-                let hasher = Hasher::keyed(course.hash_key.clone());
                 let files = Folder::create(folder.join("filter"))?;
-                let builder = AdaptiveStore::builder().error_rate(rate).durability(durability).hasher(hasher);
-                Box::new(builder.open_with(Arc::clone(&engine), files)?)
+                let builder = AdaptiveStore::builder().error_rate(rate).durability(Durability::Relaxed);
+                Box::new(builder.hasher(Hasher::keyed(key)).open_with(Arc::clone(&engine), files)?)
             }
-            Some(twin) => {
-                let (engine, key) = (Arc::clone(&engine), course.hash_key.clone());
-                Box::new(TwinStore::open_keyed(twin, engine, durability, course.rows, rate, key)?)
-            }
+            Some(twin) => Box::new(Twin::new(twin, engine.clone(), course.rows, rate, key)?),
         };
         Ok(Self { store, engine, noted: Vec::new(), load_time: Duration::ZERO })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &'static str {
         self.store.name()
     }
 
     pub(super) fn filter_bytes(&self) -> anyhow::Result<u64> {
-        Ok(self.store.filter_bytes()?)
+        self.store.filter_bytes()
     }
 
     pub(super) fn disk_bytes(&self) -> Option<u64> {
@@ -146,7 +143,7 @@ impl Contender {
         keys: &[K],
         mut ask: impl FnMut(&Self, &K) -> anyhow::Result<()>,
     ) -> anyhow::Result<Figures> {
-        let before = (self.store.lookups()?, self.engine.scans());
+        let before = self.engine.counts();
         let start = Instant::now();
         for keys in keys.chunks(AT_ONCE) {
             interrupt::check()?;
@@ -155,14 +152,13 @@ impl Contender {
             }
         }
         let time = start.elapsed();
-        let (Lookups { queries, engine_lookups, false_positives }, scans) = before;
-        let now = self.store.lookups()?;
+        let now = self.engine.counts();
         let mut figures = Figures::default();
         figures.add(&Figures {
-            queries: now.queries - queries,
-            false_positives: now.false_positives - false_positives,
-            engine_lookups: now.engine_lookups - engine_lookups,
-            learning_lookups: self.engine.scans() - scans,
+            queries: keys.len() as u64,
+            false_positives: now.misses - before.misses,
+            engine_lookups: now.lookups - before.lookups,
+            learning_lookups: now.scans - before.scans,
             seconds: time.as_secs_f64(),
             ..Figures::default()
         });

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `options.rs` | what can be chosen |
 //! | `dataset.rs`, `random.rs`, `stream.rs` | keys, random numbers, and the queries of every phase |
-//! | `watch.rs`, `contender.rs` | an engine that is watched; a store on it, with the adversary who attacks it |
+//! | `watch.rs` | an engine that is watched |
+//! | `twin.rs`, `contender.rs` | stores with other filters, to compare with; a store with the adversary who attacks it |
 //! | `run.rs` | the race |
 //! | `live.rs`, `table.rs`, `words.rs` | the table while it runs and at the end; figures and sentences |
 //! | `report.rs` | what it found out: the fields of `race.json` |
@@ -25,6 +26,7 @@ mod report;
 mod run;
 mod stream;
 mod table;
+mod twin;
 mod watch;
 mod words;
 

@@ -9,7 +9,6 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use twiceshy::HashKey;
-use twiceshy_store::TwinFilter;
 
 use super::contender::{Contender, Course};
 use super::dataset::{Dataset, Sample};
@@ -18,6 +17,7 @@ use super::options::{Args, latency_text};
 use super::random::Numbers;
 use super::report::{Figures, Machine, PhaseReport, Report, Settings, StoreReport};
 use super::stream::{Phase, Stream};
+use super::twin::TwinFilter;
 use crate::interrupt;
 
 /// Parts of a phase that are told apart in the report.

@@ -13,19 +13,30 @@ const LATE: Duration = Duration::from_micros(120);
 
 pub(super) struct Watched<E> {
     engine: E,
-    /// Reads of one row.
     lookups: AtomicU64,
-    /// Reads of neighbouring rows, to learn from a mistake.
+    misses: AtomicU64,
     scans: AtomicU64,
     latency: Duration,
     /// Loading is not slowed down.
     is_slow: AtomicBool,
 }
 
+/// How often an engine was asked for rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Reads of one row.
+    pub(super) lookups: u64,
+    /// Those of them that found none.
+    pub(super) misses: u64,
+    /// Reads of neighbouring rows, to learn from a mistake.
+    pub(super) scans: u64,
+}
+
 impl<E> Watched<E> {
     pub(super) fn new(engine: E, latency: Option<Duration>) -> Self {
         let latency = latency.unwrap_or_default();
-        Self { engine, lookups: 0.into(), scans: 0.into(), latency, is_slow: false.into() }
+        let [lookups, misses, scans] = Default::default();
+        Self { engine, lookups, misses, scans, latency, is_slow: false.into() }
     }
 
     /// From now on lookups have their simulated latency.
@@ -37,8 +48,9 @@ impl<E> Watched<E> {
         self.lookups.load(Ordering::Relaxed)
     }
 
-    pub(super) fn scans(&self) -> u64 {
-        self.scans.load(Ordering::Relaxed)
+    pub(super) fn counts(&self) -> Counts {
+        let misses = self.misses.load(Ordering::Relaxed);
+        Counts { lookups: self.lookups(), misses, scans: self.scans.load(Ordering::Relaxed) }
     }
 
     fn count(&self, space: Space, counter: &AtomicU64) {
@@ -76,7 +88,11 @@ impl<E: Engine> Engine for Watched<E> {
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
         self.count(space, &self.lookups);
-        self.engine.get(space, key)
+        let value = self.engine.get(space, key)?;
+        if space == Space::Rows && value.is_none() {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(value)
     }
 
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
@@ -103,7 +119,8 @@ impl<E: Engine> Engine for Watched<E> {
 
 #[cfg(test)]
 mod tests {
-    use twiceshy_store::engine::{MemoryEngine, conformance};
+    use twiceshy_store::engine::MemoryEngine;
+    use twiceshy_store::testing::conformance;
 
     use super::*;
 
@@ -125,6 +142,13 @@ mod tests {
         engine.slow_down();
         assert!(time(Space::Rows) >= latency);
         time(Space::Meta);
-        assert_eq!((engine.lookups(), engine.scans()), (2, 0));
+        assert_eq!(engine.counts(), Counts { lookups: 2, misses: 2, scans: 0 });
+        let mut batch = Batch::new();
+        batch.put(Space::Rows, b"key".to_vec(), Vec::new());
+        engine.write(batch, Durability::Relaxed).unwrap();
+        time(Space::Rows);
+        engine.scan(Space::Rows, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+        engine.scan(Space::Meta, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+        assert_eq!(engine.counts(), Counts { lookups: 3, misses: 2, scans: 1 });
     }
 }

@@ -29,7 +29,8 @@ impl MemoryEngine {
         Self { spaces: RwLock::default(), max_key_len: 1 << 16 }
     }
 
-    /// No rows, and no keys longer than this: a test of what a store does with longer ones.
+    /// No rows, and no keys longer than this: a test of what a store does with longer ones. With the feature `testing`.
+    #[cfg(feature = "testing")]
     pub fn with_max_key_len(max_key_len: usize) -> Self {
         Self { max_key_len, ..Self::new() }
     }

@@ -13,11 +13,9 @@
 //! | [`RedbEngine`] | copy-on-write B-tree in one file | if reads of present keys and scans matter most, or one file must hold all |
 //! | [`MemoryEngine`] | a `BTreeMap` | for tests, and for data that may be lost with the process |
 //!
-//! [`conformance::check`] tries any engine.
+//! With the feature `testing`, `testing::conformance` tries any engine.
 
-pub mod conformance;
 mod error;
-mod faults;
 #[cfg(feature = "fjall")]
 mod fjall;
 mod memory;
@@ -25,7 +23,6 @@ mod memory;
 mod redb;
 
 pub use error::{EngineError, EngineErrorKind};
-pub use faults::{Faults, FaultyEngine};
 #[cfg(feature = "fjall")]
 pub use fjall::FjallEngine;
 pub use memory::MemoryEngine;

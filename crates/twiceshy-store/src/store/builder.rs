@@ -14,8 +14,7 @@ use crate::engine::FjallEngine;
 use crate::engine::RedbEngine;
 use crate::engine::{Durability, Engine, MemoryEngine};
 use crate::error::StoreError;
-use crate::files::{Files, Folder};
-use crate::memory_files::MemoryFiles;
+use crate::files::{Files, Folder, Nowhere};
 
 /// Which engine keeps the rows of a store in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -261,7 +260,7 @@ impl StoreBuilder {
 
     /// A store that is gone when it is dropped: for tests, and for what may be lost.
     pub fn in_memory(self) -> Result<AdaptiveStore, StoreError> {
-        self.open_with(MemoryEngine::new(), MemoryFiles::new())
+        self.open_with(MemoryEngine::new(), Nowhere)
     }
 
     /// Opens a store on an engine of your own, with its few other files in a folder of your own.

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::common::{key, stranger};
 use crate::hooked::FullFiles;
+use twiceshy_store::AdaptiveStore;
 use twiceshy_store::engine::{
     Batch, Change, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit,
 };
-use twiceshy_store::{AdaptiveStore, MemoryFiles};
+use twiceshy_store::testing::MemoryFiles;
 
 thread_local! {
     /// What this thread has asked of engines that are watched.

@@ -11,7 +11,8 @@ use twiceshy_store::engine::{
     Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit,
 };
 use twiceshy_store::files::{Files, NewFile};
-use twiceshy_store::{AdaptiveStore, MemoryFiles, StoreBuilder, StoreError};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, StoreBuilder, StoreError};
 
 /// Random numbers that are the same every time.
 pub(crate) struct Random(pub(crate) u64);

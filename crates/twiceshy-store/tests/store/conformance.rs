@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use twiceshy_store::engine::{
-    Batch, Change, Durability, Engine, EngineError, FjallEngine, Keys, MemoryEngine, RedbEngine, Space,
-    Visit, conformance,
+    Batch, Change, Durability, Engine, EngineError, FjallEngine, Keys, MemoryEngine, RedbEngine, Space, Visit,
 };
+use twiceshy_store::testing::conformance;
 
 #[test]
 fn memory() {

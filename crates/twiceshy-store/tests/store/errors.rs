@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::common::{Disk, key, stranger};
 use crate::hooked::{Call, FullFiles, Hooked};
 use twiceshy::{HashKey, Hasher};
-use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
-use twiceshy_store::{
-    AdaptiveStore, Durability, EngineKind, MemoryFiles, Recovery, StoreBuilder, StoreError,
-};
+use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
 
 fn builder() -> StoreBuilder {
     let hasher = Hasher::keyed(HashKey::from_bytes([6; 16]));

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use twiceshy_store::MemoryFiles;
 use twiceshy_store::engine::{
     Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, MemoryEngine, Space, Visit,
 };
 use twiceshy_store::files::{Files, NewFile};
+use twiceshy_store::testing::MemoryFiles;
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
-use twiceshy_store::{AdaptiveStore, MemoryFiles, StoreError};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, StoreError};
 
 /// What the store puts in front of a key.
 const HEAD: usize = 4;

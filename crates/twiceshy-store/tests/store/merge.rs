@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Disk, Model, key};
 use crate::hooked::{Call, Hooked};
 use twiceshy::{HashKey, Hasher};
-use twiceshy_store::{AdaptiveStore, MemoryFiles, Recovery, StoreBuilder, StoreError};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Recovery, StoreBuilder, StoreError};
 
 fn builder() -> StoreBuilder {
     AdaptiveStore::builder().error_rate(0.2).capacity(10)

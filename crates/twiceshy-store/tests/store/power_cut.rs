@@ -9,7 +9,8 @@ use crate::common::{Disk, Model, Power, Random, key, stranger};
 use redb::StorageBackend;
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::RedbEngine;
-use twiceshy_store::{AdaptiveStore, Durability, MemoryFiles, Recovery, StoreBuilder, StoreError};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreBuilder, StoreError};
 
 const OPERATIONS: u64 = 40;
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use crate::common::{Disk, Model, SNAPSHOT, key, stranger};
 use twiceshy::{HashKey, Hasher};
-use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
-use twiceshy_store::{
-    AdaptiveStore, Durability, EngineKind, MemoryFiles, Recovery, StoreBuilder, StoreError,
-};
+use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
 
 fn builder() -> StoreBuilder {
     let hasher = Hasher::keyed(HashKey::from_bytes([3; 16]));

@@ -1,15 +1,13 @@
-//! The split set-up and the twins, beside a model.
+//! The split set-up, beside a model.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Disk, Random, key, stranger};
-use twiceshy_store::engine::{Faults, FaultyEngine, MemoryEngine};
-use twiceshy_store::{
-    AdaptiveStore, Database, Durability, FilteredDb, FilteredError, KeyValue, MemoryFiles, TwinFilter,
-    TwinStore,
-};
+use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
+use twiceshy_store::{AdaptiveStore, Database, Durability, FilteredDb, FilteredError};
 
 /// Somebody's database, which can be made to fail.
 #[derive(Default)]
@@ -226,60 +224,4 @@ fn a_database_with_keys_is_taken_in() {
     // Again, from the start, after an interruption.
     assert_eq!(db.import(&keys).unwrap(), 800);
     assert!(keys.iter().all(|key| db.contains_key(key).unwrap()));
-}
-
-#[test]
-fn twins_answer_like_a_map() {
-    for kind in [TwinFilter::None, TwinFilter::Bloom, TwinFilter::Quotient] {
-        let engine = std::sync::Arc::new(MemoryEngine::new());
-        let mut model = BTreeMap::new();
-        for round in 0..2 {
-            let open = TwinStore::open(kind, std::sync::Arc::clone(&engine), Durability::Relaxed, 500, 0.05);
-            let twin = open.unwrap();
-            let mut random = Random(round);
-            for _ in 0..2_000 {
-                let rows: Vec<_> =
-                    (0..3).map(|_| (key(random.below(300)), random.next().to_le_bytes())).collect();
-                match random.below(3) {
-                    0 => {
-                        let before = model.len();
-                        model.extend(rows.iter().map(|(key, value)| (key.clone(), value.to_vec())));
-                        let rows: Vec<_> =
-                            rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
-                        assert_eq!(twin.insert_batch(&rows).unwrap(), (model.len() - before) as u64);
-                    }
-                    1 => assert_eq!(twin.remove(&rows[0].0).unwrap(), model.remove(&rows[0].0).is_some()),
-                    _ => assert_eq!(twin.get(&rows[0].0).unwrap(), model.get(&rows[0].0).cloned()),
-                }
-            }
-            twin.flush().unwrap();
-        }
-    }
-}
-
-#[test]
-fn twins_with_the_same_hash_key_make_the_same_mistakes() {
-    let mistakes = |hash_key: [u8; 16]| {
-        let hash_key = twiceshy::HashKey::from_bytes(hash_key);
-        let open = TwinStore::open_keyed(
-            TwinFilter::Bloom,
-            MemoryEngine::new(),
-            Durability::Relaxed,
-            1_000,
-            0.1,
-            hash_key,
-        );
-        let twin = open.unwrap();
-        for number in 0..1_000 {
-            twin.insert_batch(&[(&key(number), b"")]).unwrap();
-        }
-        let is_mistake = |&number: &u64| {
-            let before = twin.lookups().unwrap().false_positives;
-            assert_eq!(twin.get(&key(number)).unwrap(), None);
-            twin.lookups().unwrap().false_positives > before
-        };
-        (1_000..3_000).filter(is_mistake).collect::<Vec<_>>()
-    };
-    assert_eq!(mistakes([1; 16]), mistakes([1; 16]));
-    assert_ne!(mistakes([1; 16]), mistakes([2; 16]));
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Random, key, stranger};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
-use twiceshy_store::{AdaptiveStore, Durability, MemoryFiles};
+use twiceshy_store::testing::MemoryFiles;
+use twiceshy_store::{AdaptiveStore, Durability};
 
 /// Each thread has keys of its own, so that it knows what must be there.
 fn writer(store: &AdaptiveStore, thread: u64, operations: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {

@@ -1,9 +1,9 @@
 //! An engine that fails when it is told to: the seam for tests of failures.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use super::{Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
+use crate::engine::{Batch, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 /// When a [`FaultyEngine`] fails. Clones command the same engine.
 #[derive(Debug, Clone, Default)]
@@ -16,19 +16,12 @@ struct State {
     /// How many more calls work; negative: all of them.
     left: AtomicI64,
     /// Whether the write that fails is carried out all the same.
-    write_first: std::sync::atomic::AtomicBool,
-    writes: AtomicU64,
-    reads: AtomicU64,
+    write_first: AtomicBool,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self {
-            left: AtomicI64::new(-1),
-            write_first: false.into(),
-            writes: AtomicU64::new(0),
-            reads: AtomicU64::new(0),
-        }
+        Self { left: AtomicI64::new(-1), write_first: false.into() }
     }
 }
 
@@ -50,16 +43,6 @@ impl Faults {
         self.state.left.store(-1, Ordering::SeqCst);
     }
 
-    /// How many writes there were.
-    pub fn writes(&self) -> u64 {
-        self.state.writes.load(Ordering::SeqCst)
-    }
-
-    /// How many reads and scans there were.
-    pub fn reads(&self) -> u64 {
-        self.state.reads.load(Ordering::SeqCst)
-    }
-
     /// Whether this call fails.
     fn fails(&self) -> bool {
         let left = self.state.left.load(Ordering::SeqCst);
@@ -70,7 +53,7 @@ impl Faults {
     }
 }
 
-/// An engine between a store and another engine that fails when [`Faults`] say so, and counts.
+/// An engine between a store and another engine that fails when [`Faults`] say so.
 #[derive(Debug)]
 pub struct FaultyEngine<E> {
     inner: E,
@@ -107,13 +90,11 @@ impl<E: Engine> Engine for FaultyEngine<E> {
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
         self.check()?;
-        self.faults.state.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.get(space, key)
     }
 
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         self.check()?;
-        self.faults.state.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.scan(space, keys, visit)
     }
 
@@ -124,7 +105,6 @@ impl<E: Engine> Engine for FaultyEngine<E> {
             }
             return Err(failed(self.inner.name()));
         }
-        self.faults.state.writes.fetch_add(1, Ordering::SeqCst);
         self.inner.write(batch, durability)
     }
 

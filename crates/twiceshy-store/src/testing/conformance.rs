@@ -1,7 +1,8 @@
-//! What every engine must do, as a check that any engine can run.
+//! What every engine must do, as a check that any engine can run; with the feature `testing`.
 //!
 //! ```
-//! use twiceshy_store::engine::{MemoryEngine, conformance};
+//! use twiceshy_store::engine::MemoryEngine;
+//! use twiceshy_store::testing::conformance;
 //!
 //! conformance::check(MemoryEngine::new)?;
 //! # Ok::<(), String>(())
@@ -10,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::{Batch, Durability, Engine, Keys, Space};
+use crate::engine::{Batch, Durability, Engine, Keys, Space};
 
 /// A row as a scan sees it.
 type Row = (Vec<u8>, Vec<u8>);
