@@ -366,57 +366,49 @@ fn crowds_in_order_agree_with_the_model() {
 /// How often the table remembered a crowd, and how often it got a larger spill area.
 fn crowd_in_order<L: Layout>(seed: u64) -> (u64, u64) {
     let (mut remembered, mut extended) = (0, 0);
-    {
-        let mut random = Random(seed);
-        let (offset_max, spill) = [(1, 5), (3, 30), (20, 64), (255, 64)][seed as usize % 4];
-        let shape = Shape::new(7 + seed as u32 % 3, 5).with_limits(offset_max, spill).unwrap();
-        let mut model = Model::new(shape);
-        let mut table = Table::<Memory, L>::new(shape).unwrap();
-        let (others, crowd) = (random.below(12), 2 + random.below(6));
-        let quotients = shape.quotients();
-        for step in 0..3 * quotients / 2 {
-            let context = format!("{shape:?} seed {seed} step {step}");
-            let in_order = (step / crowd).min(quotients - 1);
-            let in_order = if seed % 5 == 0 { quotients - 1 - in_order } else { in_order };
-            let elsewhere = random.below(100) < others;
-            let quotient = if elsewhere { random.below(quotients) } else { in_order };
-            let run = &mut model.runs[quotient as usize];
-            let len = |entries: &[Entry]| entries.iter().map(|entry| entry.len() as u64).sum::<u64>();
-            let place = if elsewhere { random.below(run.len() as u64 + 1) as usize } else { run.len() };
-            let what = random.below(20);
-            let outcome = if what == 0 && elsewhere && place < run.len() {
-                let (at, remove) = (len(&run[..place]), run.remove(place).len() as u64);
-                dispatch(Replace { table: &mut table, quotient, at, remove, slots: &[] })
-            } else if what < 6 && L::EXTENDED && place > 0 {
-                run[place - 1].insert(1, Slot { kind: Kind::Continuation, value: 7 });
-                let at = len(&run[..place - 1]) + 1;
-                dispatch(Continue { table: &mut table, quotient, at, value: 7 })
-            } else {
-                run.insert(place, vec![Slot::head(step & 31)]);
-                let at = len(&run[..place]);
-                dispatch(Replace {
-                    table: &mut table,
-                    quotient,
-                    at,
-                    remove: 0,
-                    slots: &[Slot::head(step & 31)],
-                })
-            };
-            remembered += u64::from(table.crowd.is_known());
-            if let Err(why) = outcome {
-                assert_eq!(why, Full::End { slots: 1 }, "{context}");
-                // The same edit in a table with more room.
-                table = table.extended(1).unwrap();
-                model.shape = *table.shape();
-                table = model.load().unwrap();
-                extended += 1;
-            }
-            if step % 7 == 0 || elsewhere {
-                compare(&table, &model, &context);
-            }
+    let mut random = Random(seed);
+    let (offset_max, spill) = [(1, 5), (3, 30), (20, 64), (255, 64)][seed as usize % 4];
+    let shape = Shape::new(7 + seed as u32 % 3, 5).with_limits(offset_max, spill).unwrap();
+    let mut model = Model::new(shape);
+    let mut table = Table::<Memory, L>::new(shape).unwrap();
+    let (others, crowd) = (random.below(12), 2 + random.below(6));
+    let quotients = shape.quotients();
+    for step in 0..3 * quotients / 2 {
+        let context = format!("{shape:?} seed {seed} step {step}");
+        let in_order = (step / crowd).min(quotients - 1);
+        let in_order = if seed.is_multiple_of(5) { quotients - 1 - in_order } else { in_order };
+        let elsewhere = random.below(100) < others;
+        let quotient = if elsewhere { random.below(quotients) } else { in_order };
+        let run = &mut model.runs[quotient as usize];
+        let len = |entries: &[Entry]| entries.iter().map(|entry| entry.len() as u64).sum::<u64>();
+        let place = if elsewhere { random.below(run.len() as u64 + 1) as usize } else { run.len() };
+        let what = random.below(20);
+        let outcome = if what == 0 && elsewhere && place < run.len() {
+            let (at, remove) = (len(&run[..place]), run.remove(place).len() as u64);
+            dispatch(Replace { table: &mut table, quotient, at, remove, slots: &[] })
+        } else if what < 6 && L::EXTENDED && place > 0 {
+            run[place - 1].insert(1, Slot { kind: Kind::Continuation, value: 7 });
+            let at = len(&run[..place - 1]) + 1;
+            dispatch(Continue { table: &mut table, quotient, at, value: 7 })
+        } else {
+            run.insert(place, vec![Slot::head(step & 31)]);
+            let at = len(&run[..place]);
+            dispatch(Replace { table: &mut table, quotient, at, remove: 0, slots: &[Slot::head(step & 31)] })
+        };
+        remembered += u64::from(table.crowd.is_known());
+        if let Err(why) = outcome {
+            assert_eq!(why, Full::End { slots: 1 }, "{context}");
+            // The same edit in a table with more room.
+            table = table.extended(1).unwrap();
+            model.shape = *table.shape();
+            table = model.load().unwrap();
+            extended += 1;
         }
-        compare(&table, &model, &format!("{shape:?} seed {seed}"));
+        if step % 7 == 0 || elsewhere {
+            compare(&table, &model, &context);
+        }
     }
+    compare(&table, &model, &format!("{shape:?} seed {seed}"));
     (remembered, extended)
 }
 
@@ -555,36 +547,34 @@ fn validate_notices_every_flipped_metadata_bit() {
 }
 
 fn notices_flipped_bits<L: Layout>() {
-    {
-        let shape = Shape::new(7, 5).with_layout::<L>();
-        let mut random = Random(5);
-        let mut model = Model::new(shape);
-        for _ in 0..60 {
-            let quotient = random.below(128) as usize;
-            model.runs[quotient].push(random_entry::<L>(&mut random, &shape));
-        }
-        let table = model.load::<L>().unwrap();
-        for block in 0..shape.blocks() {
-            // Offset, occupied and run ends. A flipped extension bit can be another valid table.
-            for byte in 0..EXTENSION_AT {
-                for i in 0..8 {
-                    // A continuation and a payload slot differ by their run end bit alone.
-                    let extension = byte >= RUNEND_AT
-                        && table.is_extension(block * 64 + (byte - RUNEND_AT) as u64 * 8 + i);
-                    let mut bytes = table.bytes().to_vec();
-                    bytes[shape.block_at(block) + byte] ^= 1 << i;
-                    let flipped = Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap();
-                    assert_eq!(flipped.validate().is_err(), !extension, "block {block} byte {byte} bit {i}");
-                }
+    let shape = Shape::new(7, 5).with_layout::<L>();
+    let mut random = Random(5);
+    let mut model = Model::new(shape);
+    for _ in 0..60 {
+        let quotient = random.below(128) as usize;
+        model.runs[quotient].push(random_entry::<L>(&mut random, &shape));
+    }
+    let table = model.load::<L>().unwrap();
+    for block in 0..shape.blocks() {
+        // Offset, occupied and run ends. A flipped extension bit can be another valid table.
+        for byte in 0..EXTENSION_AT {
+            for i in 0..8 {
+                // A continuation and a payload slot differ by their run end bit alone.
+                let extension =
+                    byte >= RUNEND_AT && table.is_extension(block * 64 + (byte - RUNEND_AT) as u64 * 8 + i);
+                let mut bytes = table.bytes().to_vec();
+                bytes[shape.block_at(block) + byte] ^= 1 << i;
+                let flipped = Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap();
+                assert_eq!(flipped.validate().is_err(), !extension, "block {block} byte {byte} bit {i}");
             }
         }
-        let free = (0..shape.total_slots()).rev().find(|&slot| table.slot(slot) == 0).unwrap();
-        let mut bytes = table.bytes().to_vec();
-        bytes[shape.slot_bit(free) / 8] ^= 1 << (shape.slot_bit(free) % 8);
-        assert!(Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap().validate().is_err());
-        let bytes = table.bytes().to_vec();
-        assert!(Table::<_, L>::from_bytes(bytes, shape, table.used() + 1).unwrap().validate().is_err());
     }
+    let free = (0..shape.total_slots()).rev().find(|&slot| table.slot(slot) == 0).unwrap();
+    let mut bytes = table.bytes().to_vec();
+    bytes[shape.slot_bit(free) / 8] ^= 1 << (shape.slot_bit(free) % 8);
+    assert!(Table::<_, L>::from_bytes(bytes, shape, table.used()).unwrap().validate().is_err());
+    let bytes = table.bytes().to_vec();
+    assert!(Table::<_, L>::from_bytes(bytes, shape, table.used() + 1).unwrap().validate().is_err());
 }
 
 #[test]
