@@ -127,15 +127,16 @@ impl<S: Source> Body<S> {
     /// The tables: these and nothing else.
     pub(crate) fn tables(mut self, tables: &[Described]) -> Result<Vec<Table<S::Bytes>>, ReadError> {
         let sizes: Option<Vec<_>> = tables.iter().map(|table| table.shape.body_bytes()).collect();
-        let sum = |sizes: &Vec<usize>| {
-            sizes.iter().try_fold(self.directory, |sum, &size| sum.checked_add(size as u64))
-        };
-        let wanted = sizes.as_ref().and_then(sum);
-        let words = wanted.map_or("no more than can be addressed".into(), |bytes| bytes.to_string());
-        expect("table bytes", wanted == Some(self.bytes), words, self.bytes)?;
+        let sizes = sizes.ok_or_else(|| ReadError::Field {
+            field: "table bytes",
+            expected: "no more than can be addressed".into(),
+            found: self.bytes,
+        })?;
+        let sum = sizes.iter().fold(self.directory, |sum, &size| sum.saturating_add(size as u64));
+        expect("table bytes", sum == self.bytes, sum, self.bytes)?;
         let total = self.total();
         self.source.expect_total(total)?;
-        let bodies = tables.iter().zip(sizes.unwrap_or_default()).map(|(table, size)| {
+        let bodies = tables.iter().zip(sizes).map(|(table, size)| {
             let body = self.source.take(size, total)?;
             let short = ReadError::Length { expected: size as u64, found: body.as_ref().len() as u64 };
             Table::from_bytes(body, table.shape, table.used).ok_or(short)

@@ -83,11 +83,11 @@ impl Header {
     /// `Err` unless there can be so many fingerprints of so many keys in a table.
     pub(crate) fn expect_counts(&self, table: Described) -> Result<(), ReadError> {
         let (distinct, used) = (self.distinct, table.used);
-        expect("fingerprints", distinct <= used, format!("at most {used}"), distinct)?;
+        expect("fingerprints", distinct <= used, format_args!("at most {used}"), distinct)?;
         if distinct == 0 {
             return expect("keys", self.len == 0, "0, as there are no fingerprints", self.len);
         }
-        expect("keys", self.len >= distinct, format!("at least {distinct}"), self.len)
+        expect("keys", self.len >= distinct, format_args!("at least {distinct}"), self.len)
     }
 
     /// `Err` unless the filter may grow as far as any can: for kinds whose own bytes say how far.
@@ -149,7 +149,7 @@ impl First {
         let shape = shape_from_bytes(self.field(SHAPE_AT), has_extensions)?;
         let table = Described::new(shape, self.number(USED_AT))?;
         let (range, found) = (1..=Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
-        expect("largest quotient bits", range.contains(&found), format!("{range:?}"), found)?;
+        expect("largest quotient bits", range.contains(&found), format_args!("{range:?}"), found)?;
         expect_zeros(&self.0[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
         expect_zeros(&self.0[RESERVED_AT..SUM_AT])?;
         Ok((header, table))
@@ -187,7 +187,7 @@ impl Described {
 
     fn new(shape: Shape, used: u64) -> Result<Self, ReadError> {
         let total = shape.total_slots();
-        expect("used slots", used <= total, format!("at most {total}"), used)?;
+        expect("used slots", used <= total, format_args!("at most {total}"), used)?;
         Ok(Self { shape, used })
     }
 
@@ -222,7 +222,7 @@ fn shape_from_bytes(bytes: [u8; SHAPE_BYTES], has_extensions: bool) -> Result<Sh
     let [quotient_bits, slot_bits, flags, offset_max, spill @ ..] = bytes;
     let (quotient_bits, slot_bits) = (u32::from(quotient_bits), u32::from(slot_bits));
     let most = Shape::MAX_QUOTIENT_BITS;
-    expect("quotient bits", (1..=most).contains(&quotient_bits), format!("1..={most}"), quotient_bits)?;
+    expect("quotient bits", (1..=most).contains(&quotient_bits), format_args!("1..={most}"), quotient_bits)?;
     expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
     let expected = if has_extensions { EXTENSIONS } else { 0 };
     expect("flags", flags == expected, expected, flags)?;

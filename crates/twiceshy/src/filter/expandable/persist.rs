@@ -112,7 +112,7 @@ impl Record {
         expect("slot bits", slot_bits >= 2, "at least 2", slot_bits)?;
         expect("role of a table", *role <= ROLE_OLD, "0 or 1", *role)?;
         let most = if *role == ROLE_OLD { table.shape.quotients() } else { 0 };
-        expect("moved quotients", moved <= most, format!("at most {most}"), moved)?;
+        expect("moved quotients", moved <= most, format_args!("at most {most}"), moved)?;
         expect_zeros(zeros)?;
         Ok(Self { table, moved: (*role == ROLE_OLD).then_some(moved) })
     }
@@ -153,10 +153,10 @@ impl Settings {
         expect("spread growth", *spread <= 1, "0 or 1", *spread)?;
         let most = active.quotient_bits();
         let allowed = (1..=most).contains(&u32::from(*least));
-        expect("least quotient bits", allowed, format!("1..={most}"), *least)?;
+        expect("least quotient bits", allowed, format_args!("1..={most}"), *least)?;
         expect("bits of a hash word", (1..=64).contains(block_bits), "1..=64", *block_bits)?;
         let allowed = (1..=MOST_TABLES).contains(&usize::from(*tables));
-        expect("tables", allowed, format!("1..={MOST_TABLES}"), *tables)?;
+        expect("tables", allowed, format_args!("1..={MOST_TABLES}"), *tables)?;
         expect_zeros(zeros)?;
         let base = i16::from_le_bytes([*base0, *base1]);
         let least_bits = u32::from(*least_bits);

@@ -35,7 +35,7 @@ impl<B: AsRef<[u8]>> Kind for QuotientFilter<B> {
         header.expect_counts(body.first())?;
         let (quotient_bits, slot_bits) = (body.first().shape.quotient_bits(), body.first().shape.slot_bits());
         let most = 64 - quotient_bits;
-        expect("slot bits", slot_bits <= most, format!("at most {most}"), slot_bits)?;
+        expect("slot bits", slot_bits <= most, format_args!("at most {most}"), slot_bits)?;
         expect_zeros(&header.own)?;
         let Header { hasher, max_quotient_bits, len, distinct, .. } = header;
         Ok(Self { table: body.table()?, hasher, len, distinct, max_quotient_bits })
