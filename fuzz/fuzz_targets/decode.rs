@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::{AdaptiveFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
 
 const HEADER: usize = 128;
 
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// At most one of the kinds takes it.
+/// At most one of the kinds takes it, and a filter of any kind takes it then.
 fn examine_all(bytes: &[u8]) {
     examine(bytes);
     examine_adaptive(bytes);
@@ -48,7 +48,15 @@ fn examine_all(bytes: &[u8]) {
         AdaptiveFilter::view(bytes).is_ok(),
         ExpandableFilter::view(bytes).is_ok(),
     ];
-    assert!(taken.iter().filter(|&&taken| taken).count() <= 1);
+    let taken = taken.into_iter().filter(|&taken| taken).count();
+    assert_eq!(
+        taken,
+        usize::from(AnyFilter::view(bytes).is_ok()),
+        "taken as a filter of some kind, and of any"
+    );
+    if let Ok(filter) = AnyFilter::from_bytes(bytes) {
+        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+    }
 }
 
 fn put(bytes: &mut [u8], at: usize, field: &[u8]) {

@@ -27,7 +27,7 @@
 //! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
-//! | to know what a file holds | [`identify`] |
+//! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`identify`] |
 //! | keys of your own type | implement [`Key`] |
 //! | filters that can be merged | one [`Hasher`] for all, or [`QuotientFilter::empty_like`] |
 //! | to hash yourself | the `_hash` variants, such as [`QuotientFilter::insert_hash`] |
@@ -65,6 +65,7 @@ pub use filter::adaptive::{
     Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,
     Fingerprint, FingerprintsInOrder, Growth, Insertion, Lengths, Query, Record, RecordError, Ticket,
 };
+pub use filter::any::{AnyFilter, AnyFilterView, FilterKind, Identity, identify};
 pub use filter::expandable::{
     AgeStats, ExpandableFilter, ExpandableFilterBuilder, ExpandableFilterView, ExpandableStats, Mode,
     PrefixCount, Prefixes, TableStats,
@@ -75,6 +76,5 @@ pub use filter::quotient::{
 pub use hash::{HashKey, Hasher, RandomError};
 pub use key::{Key, KeyBuffer};
 pub use mem::Memory;
-pub use persist::{FilterKind, Identity, identify};
 pub use prefix::Prefix;
 pub use reverse_map::{MemoryMap, ReverseMap};

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde::de::value::{BorrowedBytesDeserializer, BytesDeserializer, Error, SeqDeserializer};
-use twiceshy::{ExpandableFilter, HashKey, Hasher, QuotientFilter};
+use serde::{Deserialize, Serialize};
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter};
 
 const BODY_AT: usize = 128;
 
@@ -129,21 +130,50 @@ fn a_sequence_that_claims_to_be_huge_allocates_nothing_for_it() {
     assert_same(&copy.unwrap());
 }
 
-#[test]
-fn expandable_filters_travel_in_the_same_way() {
+/// A filter of each kind.
+fn all_kinds() -> [AnyFilter; 3] {
     let hasher = Hasher::keyed(HashKey::from_bytes([7; 16]));
-    let mut filter = ExpandableFilter::builder().hasher(hasher).build().unwrap();
-    filter.extend(0..500u64);
-    let text = serde_json::to_string(&filter).unwrap();
-    let packed = postcard::to_allocvec(&filter).unwrap();
-    for copy in [
-        serde_json::from_str::<ExpandableFilter>(&text).unwrap(),
-        postcard::from_bytes::<ExpandableFilter>(&packed).unwrap(),
-    ] {
-        assert_eq!(copy.to_bytes(), filter.to_bytes());
-        assert!((0..500u64).all(|key| copy.contains(&key)));
+    let mut expandable = ExpandableFilter::builder().hasher(hasher.clone()).build().unwrap();
+    expandable.extend(0..500u64);
+    let mut adaptive = AdaptiveFilter::builder().hasher(hasher).capacity(500).build().unwrap();
+    for key in 0..500u64 {
+        let _ = adaptive.insert(&key).unwrap();
     }
-    let quotient = serde_json::to_string(&self::filter()).unwrap();
+    [filter().into(), adaptive.into(), expandable.into()]
+}
+
+#[test]
+fn filters_of_all_kinds_travel_in_the_same_way() {
+    fn travels<F: Serialize + DeserializeOwned>(filter: &F, to_bytes: impl Fn(&F) -> Vec<u8>, what: &str) {
+        let text = serde_json::to_string(filter).unwrap();
+        let packed = postcard::to_allocvec(filter).unwrap();
+        for copy in [serde_json::from_str::<F>(&text).unwrap(), postcard::from_bytes::<F>(&packed).unwrap()] {
+            assert!(to_bytes(&copy) == to_bytes(filter), "{what}");
+        }
+        let error = serde_json::from_str::<F>("7").err().unwrap().to_string();
+        assert!(error.contains(&format!("expected the bytes of {what}")), "{error}");
+    }
+    assert!(all_kinds().iter().map(AnyFilter::kind).eq(FilterKind::ALL.iter().copied()));
+    for any in all_kinds() {
+        travels(&any, AnyFilter::to_bytes, "a filter");
+        match any {
+            AnyFilter::Quotient(filter) => travels(&filter, QuotientFilter::to_bytes, "a quotient filter"),
+            AnyFilter::Adaptive(filter) => travels(&filter, AdaptiveFilter::to_bytes, "an adaptive filter"),
+            AnyFilter::Expandable(filter) => {
+                assert!((0..500u64).all(|key| filter.contains(&key)));
+                travels(&filter, ExpandableFilter::to_bytes, "an expandable filter");
+            }
+            other => panic!("{other:?} does not travel"),
+        }
+    }
+}
+
+#[test]
+fn another_kind_is_an_error() {
+    let quotient = serde_json::to_string(&filter()).unwrap();
     let error = serde_json::from_str::<ExpandableFilter>(&quotient).unwrap_err().to_string();
     assert!(error.contains("kind"), "{error}");
+    let error = serde_json::from_str::<AdaptiveFilter>(&quotient).unwrap_err().to_string();
+    assert!(error.contains("kind"), "{error}");
+    assert_eq!(serde_json::from_str::<AnyFilter>(&quotient).unwrap().kind(), FilterKind::Quotient);
 }

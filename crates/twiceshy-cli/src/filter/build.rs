@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use indicatif::ProgressBar;
 use twiceshy::error::{BulkError, InsertError};
-use twiceshy::{ExpandableFilter, Hasher, QuotientFilter, QuotientFilterBuilder};
+use twiceshy::{AnyFilter, ExpandableFilter, Hasher, QuotientFilter, QuotientFilterBuilder};
 
-use super::any::{AnyFilter, needs_its_keys};
+use super::file;
 use super::info::Info;
 use crate::input::KeyArgs;
 use crate::target::Target;
@@ -71,19 +71,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Target::new(&args.file, args.force, remedy)?
     };
     let start = if args.add {
-        Start::Filter(AnyFilter::load(&args.file)?.0)
+        Start::Filter(file::load(&args.file)?)
     } else if let Some(model) = &args.like {
         like(model)?
     } else {
         new(args)?
     };
     let filter = start.fill(args)?;
-    filter.save(&target)?;
+    file::save(&filter, &target)?;
     output::told(Info::new(&args.file, &filter, None).report(args.json))?;
     Ok(Outcome::Done)
 }
 
 /// What the keys are put into.
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
 enum Start {
     Filter(AnyFilter),
     /// A quotient filter that is made when all keys are known.
@@ -100,7 +101,7 @@ fn new(args: &Args) -> anyhow::Result<Start> {
             if let Some(keys) = args.capacity {
                 builder = builder.capacity(keys);
             }
-            Start::Filter(AnyFilter::Expandable(builder.build()?))
+            Start::Filter(builder.build()?.into())
         }
         Kind::Quotient => {
             let hasher = Hasher::random()?;
@@ -120,14 +121,14 @@ fn new(args: &Args) -> anyhow::Result<Start> {
 
 /// An empty filter that can be merged with the one in a file.
 fn like(model: &Path) -> anyhow::Result<Start> {
-    Ok(match AnyFilter::load(model)?.0 {
-        AnyFilter::Expandable(filter) => Start::Filter(AnyFilter::Expandable(filter.empty_like()?)),
+    Ok(match file::load(model)? {
+        AnyFilter::Expandable(filter) => Start::Filter(filter.empty_like()?.into()),
         AnyFilter::Quotient(filter) => {
             let hasher = filter.hasher().clone();
             let builder = QuotientFilter::builder().hasher(hasher.clone());
             Start::Bulk(builder.remainder_bits(filter.remainder_bits()), hasher)
         }
-        AnyFilter::Adaptive(_) => return Err(needs_its_keys(model)),
+        other => return Err(file::cannot_change(model, other.kind())),
     })
 }
 
@@ -140,13 +141,13 @@ impl Start {
                     filter.insert_batch(keys)?;
                     Ok(())
                 })?;
-                Ok(AnyFilter::Expandable(filter))
+                Ok(filter.into())
             }
             Self::Filter(AnyFilter::Quotient(mut filter)) => {
                 args.keys.for_each_chunk(&bar, |keys| insert_growing(&mut filter, keys))?;
-                Ok(AnyFilter::Quotient(filter))
+                Ok(filter.into())
             }
-            Self::Filter(AnyFilter::Adaptive(_)) => Err(needs_its_keys(&args.file)),
+            Self::Filter(other) => Err(file::cannot_change(&args.file, other.kind())),
             Self::Bulk(builder, hasher) => bulk(builder, &hasher, args, &bar).map(AnyFilter::Quotient),
         }
     }

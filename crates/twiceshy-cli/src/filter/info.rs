@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use indicatif::HumanCount;
 use serde::Serialize;
-use twiceshy::{AdaptiveFilter, ExpandableFilter, QuotientFilter};
+use twiceshy::{AgeStats, AnyFilter};
 
-use super::any::AnyFilter;
+use super::file;
 use crate::Outcome;
 use crate::output;
 
@@ -32,9 +32,9 @@ Examples:
   twiceshy filter info --json *.tw | jq .expected_error_rate";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    for (number, file) in args.files.iter().enumerate() {
-        let (filter, version) = AnyFilter::load(file)?;
-        let info = Info::new(file, &filter, Some(version));
+    for (number, path) in args.files.iter().enumerate() {
+        let filter = file::load(path)?;
+        let info = Info::new(path, &filter, Some(file::version(path)?));
         if args.json {
             output::print_json(&info)?;
         } else {
@@ -86,21 +86,48 @@ struct Age {
 
 impl Info {
     pub(super) fn new(file: &Path, filter: &AnyFilter, format_version: Option<u16>) -> Self {
-        let own = match filter {
-            AnyFilter::Quotient(filter) => quotient(filter),
-            AnyFilter::Adaptive(filter) => adaptive(filter),
-            AnyFilter::Expandable(filter) => expandable(filter),
-        };
-        Self {
+        let (items, table_bytes) = (filter.len(), filter.size_in_bytes() as u64);
+        let mut info = Self {
             file: file.display().to_string(),
             kind: filter.kind().name(),
             format_version,
-            bits_per_item: (own.items > 0).then(|| own.table_bytes as f64 * 8.0 / own.items as f64),
+            items,
+            bits_per_item: (items > 0).then(|| table_bytes as f64 * 8.0 / items as f64),
+            load: filter.load_factor(),
+            slots: filter.slots(),
+            used_slots: filter.used_slots(),
+            table_bytes,
             file_bytes: fs::metadata(file).ok().map(|about| about.len()),
             // The hash of a text tells hash keys apart and says nothing else about them.
             hash_id: format!("{:08x}", filter.hasher().hash("twiceshy hash id") >> 32),
-            ..own
+            ..Self::default()
+        };
+        // What only some kinds have, and what costs the least if they are asked themselves.
+        match filter {
+            AnyFilter::Quotient(filter) => {
+                info.fingerprints = filter.distinct();
+                info.fingerprint_bits = filter.fingerprint_bits();
+                info.expected_error_rate = filter.expected_error_rate();
+            }
+            AnyFilter::Adaptive(filter) => {
+                let lengths = filter.lengths();
+                info.fingerprints = filter.fingerprints();
+                info.fingerprint_bits = filter.quotient_bits() + filter.remainder_bits();
+                info.expected_error_rate = lengths.expected_error_rate;
+                info.extended = Some(lengths.extended);
+            }
+            AnyFilter::Expandable(filter) => {
+                let stats = filter.stats();
+                info.mode = Some(filter.mode().name());
+                info.fingerprints = stats.ages.iter().map(|age| age.fingerprints).sum();
+                info.fingerprint_bits = filter.fingerprint_bits();
+                info.expected_error_rate = stats.expected_error_rate;
+                info.tables = Some(stats.tables.len());
+                info.ages = stats.ages.iter().map(Age::from).collect();
+            }
+            other => info.expected_error_rate = other.expected_error_rate(),
         }
+        info
     }
 
     /// Says in a line, or in JSON, what was made.
@@ -146,61 +173,9 @@ impl Info {
     }
 }
 
-// What is the same for all kinds is filled in by `Info::new`.
-
-fn quotient(filter: &QuotientFilter) -> Info {
-    Info {
-        items: filter.len(),
-        fingerprints: filter.distinct(),
-        expected_error_rate: filter.expected_error_rate(),
-        load: filter.load_factor(),
-        slots: filter.slots(),
-        used_slots: filter.used_slots(),
-        fingerprint_bits: filter.fingerprint_bits(),
-        table_bytes: filter.size_in_bytes() as u64,
-        ..Info::default()
-    }
-}
-
-fn adaptive(filter: &AdaptiveFilter) -> Info {
-    let lengths = filter.lengths();
-    Info {
-        items: filter.len(),
-        fingerprints: filter.fingerprints(),
-        expected_error_rate: lengths.expected_error_rate,
-        load: filter.load_factor(),
-        slots: filter.slots(),
-        used_slots: filter.used_slots(),
-        fingerprint_bits: filter.quotient_bits() + filter.remainder_bits(),
-        table_bytes: filter.size_in_bytes() as u64,
-        extended: Some(lengths.extended),
-        ..Info::default()
-    }
-}
-
-fn expandable(filter: &ExpandableFilter) -> Info {
-    let stats = filter.stats();
-    let ages: Vec<_> = stats
-        .ages
-        .iter()
-        .map(|age| Age {
-            age: age.age,
-            fingerprints: age.fingerprints,
-            fingerprint_bits: age.fingerprint_bits,
-        })
-        .collect();
-    Info {
-        mode: Some(filter.mode().name()),
-        items: filter.len(),
-        fingerprints: ages.iter().map(|age| age.fingerprints).sum(),
-        expected_error_rate: stats.expected_error_rate,
-        load: filter.load_factor(),
-        slots: filter.slots(),
-        used_slots: filter.used_slots(),
-        fingerprint_bits: filter.fingerprint_bits(),
-        table_bytes: filter.size_in_bytes() as u64,
-        tables: Some(stats.tables.len()),
-        ages,
-        ..Info::default()
+impl From<&AgeStats> for Age {
+    fn from(stats: &AgeStats) -> Self {
+        let AgeStats { age, fingerprints, fingerprint_bits, .. } = *stats;
+        Self { age, fingerprints, fingerprint_bits }
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use twiceshy::{FilterKind, Hasher, QuotientFilter};
+use twiceshy::{AnyFilter, FilterKind, Hasher, QuotientFilter};
 
-use super::any::{AnyFilter, needs_its_keys};
+use super::file;
 use super::info::Info;
 use crate::target::Target;
 use crate::{Outcome, output};
@@ -38,16 +38,16 @@ Examples:
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = Target::new(&args.out, args.force, "give --force to replace it")?;
     let Some((path, others)) = args.inputs.split_first() else { bail!("there is nothing to merge") };
-    let (first, _) = AnyFilter::load(path)?;
+    let first = file::load(path)?;
     let model = Model { path, kind: first.kind(), hasher: first.hasher().clone() };
-    let merged = match first {
+    let merged: AnyFilter = match first {
         AnyFilter::Expandable(mut merged) => {
             for path in others {
                 if let AnyFilter::Expandable(other) = model.load_alike(path)? {
                     merged.merge_from(&other)?;
                 }
             }
-            AnyFilter::Expandable(merged)
+            merged.into()
         }
         AnyFilter::Quotient(first) => {
             let mut filters = vec![first];
@@ -56,11 +56,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
                     filters.push(other);
                 }
             }
-            AnyFilter::Quotient(QuotientFilter::merge(&filters)?)
+            QuotientFilter::merge(&filters)?.into()
         }
-        AnyFilter::Adaptive(_) => return Err(needs_its_keys(path)),
+        other => return Err(file::cannot_change(path, other.kind())),
     };
-    merged.save(&target)?;
+    file::save(&merged, &target)?;
     output::told(Info::new(&args.out, &merged, None).report(args.json))?;
     Ok(Outcome::Done)
 }
@@ -75,7 +75,7 @@ struct Model<'a> {
 impl Model<'_> {
     /// Loads a filter that has it.
     fn load_alike(&self, path: &Path) -> anyhow::Result<AnyFilter> {
-        let (filter, _) = AnyFilter::load(path)?;
+        let filter = file::load(path)?;
         let (one, other) = (self.path.display(), path.display());
         let remedy =
             format!("build {other} anew, with: twiceshy filter build --force --like {one} {other} KEYS");

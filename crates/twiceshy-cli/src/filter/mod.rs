@@ -3,10 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `build.rs`, `query.rs`, `info.rs`, `merge.rs` | a command each |
-//! | `any.rs` | a filter of any kind, as it comes from a file |
+//! | `file.rs` | loading and saving the files |
 
-mod any;
 mod build;
+mod file;
 mod info;
 mod merge;
 mod query;

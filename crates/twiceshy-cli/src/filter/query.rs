@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use indicatif::ProgressBar;
 use serde_json::{Map, json};
 
-use super::any::AnyFilter;
+use super::file;
 use crate::Outcome;
 use crate::input::KeyArgs;
 use crate::output;
@@ -44,7 +44,7 @@ const MAYBE: &str = "maybe";
 const NO: &str = "no";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let (filter, _) = AnyFilter::load(&args.file)?;
+    let filter = file::load(&args.file)?;
     let mut out = output::stdout();
     let (mut asked, mut maybe) = (0, 0);
     let is_typed = io::stdin().is_terminal();

@@ -5,14 +5,15 @@
 //! | [`quotient`] | [`QuotientFilter`](quotient::QuotientFilter): a multiset with counts, growth by moving bits |
 //! | [`expandable`] | [`ExpandableFilter`](expandable::ExpandableFilter): a multiset that doubles for ever, without keys |
 //! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
+//!
+//! [`any`] lists them all and holds a filter of any kind.
 
 pub(crate) mod adaptive;
+pub(crate) mod any;
 mod batch;
 pub(crate) mod expandable;
 pub(crate) mod quotient;
 mod room;
-#[cfg(feature = "serde")]
-mod serde;
 #[cfg(test)]
 mod tests;
 mod union;

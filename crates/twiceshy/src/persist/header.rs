@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{ReadError, check_sum, checksum};
 use crate::hash::{HashKind, Hasher};
-use crate::table::{Extended, Shape};
+use crate::table::{Layout, Shape, Table};
 
 /// How every filter begins.
 const MAGIC: [u8; 8] = *b"twiceshy";
@@ -16,12 +16,8 @@ const VERSION: u16 = 1;
 const VERSION_AT: usize = 8;
 const KIND_AT: usize = VERSION_AT + 2;
 const HASH_AT: usize = KIND_AT + 1;
-const QUOTIENT_BITS_AT: usize = HASH_AT + 1;
-const SLOT_BITS_AT: usize = QUOTIENT_BITS_AT + 1;
-const FLAGS_AT: usize = SLOT_BITS_AT + 1;
-const OFFSET_MAX_AT: usize = FLAGS_AT + 1;
-const SPILL_AT: usize = OFFSET_MAX_AT + 1;
-const MAX_QUOTIENT_BITS_AT: usize = SPILL_AT + 4;
+const SHAPE_AT: usize = HASH_AT + 1;
+const MAX_QUOTIENT_BITS_AT: usize = SHAPE_AT + SHAPE_BYTES;
 const SECRET_AT: usize = MAX_QUOTIENT_BITS_AT + 4;
 const USED_AT: usize = SECRET_AT + 16;
 const LEN_AT: usize = USED_AT + 8;
@@ -30,7 +26,13 @@ const BODY_BYTES_AT: usize = DISTINCT_AT + 8;
 const BODY_SUM_AT: usize = BODY_BYTES_AT + 8;
 const OWN_AT: usize = BODY_SUM_AT + 4;
 const RESERVED_AT: usize = OWN_AT + OWN_BYTES;
-const SUM_AT: usize = Header::BYTES - 4;
+const SUM_AT: usize = HEADER_BYTES - 4;
+
+/// Bytes of a header.
+pub(crate) const HEADER_BYTES: usize = 128;
+
+/// Bytes of a shape: quotient bits, slot bits, flags, the largest offset, and the spill slots.
+const SHAPE_BYTES: usize = 8;
 
 /// Bytes for what only one kind of filter has.
 const OWN_BYTES: usize = 16;
@@ -41,234 +43,195 @@ pub(crate) type Own = [u8; OWN_BYTES];
 /// The flag for blocks with an extension word.
 const EXTENSIONS: u8 = 1;
 
-/// Kinds of filters. The numbers are part of the format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum FilterKind {
-    /// A [`QuotientFilter`](crate::QuotientFilter).
-    Quotient = 1,
-    /// An [`AdaptiveFilter`](crate::AdaptiveFilter).
-    Adaptive = 2,
-    /// An [`ExpandableFilter`](crate::ExpandableFilter).
-    Expandable = 3,
-}
-
-impl FilterKind {
-    const ALL: [Self; 3] = [Self::Quotient, Self::Adaptive, Self::Expandable];
-
-    /// Its name in one word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Quotient => "quotient",
-            Self::Adaptive => "adaptive",
-            Self::Expandable => "expandable",
-        }
-    }
-
-    /// Whether the blocks of such a filter have an extension word.
-    fn has_extensions(self) -> bool {
-        self == Self::Adaptive
-    }
-}
-
-/// What a header says.
+/// What the header says of a filter as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Header {
-    pub(crate) kind: FilterKind,
     pub(crate) hasher: Hasher,
-    pub(crate) shape: Shape,
+    /// The size up to which the filter grows by itself.
     pub(crate) max_quotient_bits: u32,
-    pub(crate) used: u64,
+    /// Copies of all fingerprints, or keys.
     pub(crate) len: u64,
-    /// 0 for expandable filters, which do not count them.
+    /// Different fingerprints; 0 for kinds that do not count them.
     pub(crate) distinct: u64,
-    /// Bytes of what follows: the table, or all tables of a filter with several.
-    pub(crate) body_bytes: u64,
-    pub(crate) body_sum: u32,
     /// What only this kind has; all 0 if it has nothing.
     pub(crate) own: Own,
 }
 
 impl Header {
-    pub(crate) const BYTES: usize = 128;
-
-    pub(crate) fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
+    /// The bytes in front of tables of which this is the first, and of which there are so many bytes with that sum.
+    pub(super) fn to_bytes(&self, kind: u8, first: Described, body: (u64, u32)) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
         put(VERSION_AT, &VERSION.to_le_bytes());
-        put(KIND_AT, &[self.kind as u8]);
+        put(KIND_AT, &[kind]);
         put(HASH_AT, &[self.hasher.kind() as u8]);
-        put(QUOTIENT_BITS_AT, &shape_to_bytes(&self.shape));
+        put(SHAPE_AT, &shape_to_bytes(&first.shape));
         put(MAX_QUOTIENT_BITS_AT, &[self.max_quotient_bits as u8]);
         put(SECRET_AT, &self.hasher.secret());
-        put(USED_AT, &self.used.to_le_bytes());
+        put(USED_AT, &first.used.to_le_bytes());
         put(LEN_AT, &self.len.to_le_bytes());
         put(DISTINCT_AT, &self.distinct.to_le_bytes());
-        put(BODY_BYTES_AT, &self.body_bytes.to_le_bytes());
-        put(BODY_SUM_AT, &self.body_sum.to_le_bytes());
+        put(BODY_BYTES_AT, &body.0.to_le_bytes());
+        put(BODY_SUM_AT, &body.1.to_le_bytes());
         put(OWN_AT, &self.own);
         let sum = checksum(&bytes[..SUM_AT]);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
-    /// Reads and checks a header of the given kind.
-    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES], kind: FilterKind) -> Result<Self, ReadError> {
-        check_first_fields(bytes)?;
-        if bytes[KIND_AT] != kind as u8 {
-            return Err(ReadError::WrongKind { expected: kind as u8, found: bytes[KIND_AT] });
+    /// `Err` unless there can be so many fingerprints of so many keys in a table.
+    pub(crate) fn expect_counts(&self, table: Described) -> Result<(), ReadError> {
+        let (distinct, used) = (self.distinct, table.used);
+        expect("fingerprints", distinct <= used, format_args!("at most {used}"), distinct)?;
+        if distinct == 0 {
+            return expect("keys", self.len == 0, "0, as there are no fingerprints", self.len);
         }
-        let header = Self {
-            kind,
-            hasher: read_hasher(bytes)?,
-            shape: shape_from_bytes(&field(bytes, QUOTIENT_BITS_AT), kind)?,
-            max_quotient_bits: bytes[MAX_QUOTIENT_BITS_AT].into(),
-            used: u64::from_le_bytes(field(bytes, USED_AT)),
-            len: u64::from_le_bytes(field(bytes, LEN_AT)),
-            distinct: u64::from_le_bytes(field(bytes, DISTINCT_AT)),
-            body_bytes: u64::from_le_bytes(field(bytes, BODY_BYTES_AT)),
-            body_sum: u32::from_le_bytes(field(bytes, BODY_SUM_AT)),
-            own: field(bytes, OWN_AT),
+        expect("keys", self.len >= distinct, format_args!("at least {distinct}"), self.len)
+    }
+
+    /// `Err` unless the filter may grow as far as any can: for kinds whose own bytes say how far.
+    pub(crate) fn expect_no_largest_size(&self) -> Result<(), ReadError> {
+        let (most, found) = (Shape::MAX_QUOTIENT_BITS, self.max_quotient_bits);
+        expect("largest quotient bits", found == most, most, found)
+    }
+}
+
+/// The bytes of a header that begins as it should and has the right checksum, whatever its kind.
+pub(crate) struct First([u8; HEADER_BYTES]);
+
+impl First {
+    pub(crate) fn read(reader: impl Read) -> Result<Self, ReadError> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        reader.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+        let short = ReadError::Length { expected: HEADER_BYTES as u64, found: bytes.len() as u64 };
+        let first = Self(bytes.try_into().map_err(|_| short)?);
+        let (found, version) = (first.field(0), first.version());
+        if found != MAGIC {
+            return Err(ReadError::NotAFilter { expected: MAGIC, found });
+        }
+        if version > VERSION {
+            return Err(ReadError::NewerVersion { supported: VERSION, found: version });
+        }
+        check_sum("header", &first.0[..SUM_AT], u32::from_le_bytes(first.field(SUM_AT)))?;
+        expect("version", version == VERSION, VERSION, version)?;
+        Ok(first)
+    }
+
+    pub(crate) fn version(&self) -> u16 {
+        u16::from_le_bytes(self.field(VERSION_AT))
+    }
+
+    /// The number of the kind, which may be any.
+    pub(crate) fn kind(&self) -> u8 {
+        self.0[KIND_AT]
+    }
+
+    /// How many bytes follow.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.number(BODY_BYTES_AT)
+    }
+
+    /// The checksum of what follows.
+    pub(super) fn body_sum(&self) -> u32 {
+        u32::from_le_bytes(self.field(BODY_SUM_AT))
+    }
+
+    /// What is the same for all kinds, checked, and the first table.
+    pub(super) fn header<L: Layout>(&self) -> Result<(Header, Described), ReadError> {
+        let header = Header {
+            hasher: self.hasher()?,
+            max_quotient_bits: self.0[MAX_QUOTIENT_BITS_AT].into(),
+            len: self.number(LEN_AT),
+            distinct: self.number(DISTINCT_AT),
+            own: self.field(OWN_AT),
         };
-        header.check_numbers(bytes)?;
-        Ok(header)
+        let shape = shape_from_bytes::<L>(self.field(SHAPE_AT))?;
+        let table = Described::new(shape, self.number(USED_AT))?;
+        let (range, found) = (1..=Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
+        expect("largest quotient bits", range.contains(&found), format_args!("{range:?}"), found)?;
+        expect_zeros(&self.0[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
+        expect_zeros(&self.0[RESERVED_AT..SUM_AT])?;
+        Ok((header, table))
     }
 
-    /// `Err` unless the bytes for what only one kind has are 0.
-    pub(crate) fn expect_no_own(&self) -> Result<(), ReadError> {
-        expect_zeros(&self.own)
+    fn hasher(&self) -> Result<Hasher, ReadError> {
+        let kind = HashKind::try_from(self.0[HASH_AT]).ok();
+        let hasher = kind.and_then(|kind| Hasher::from_parts(kind, self.field(SECRET_AT)));
+        hasher.ok_or_else(|| ReadError::Field {
+            field: "hash",
+            expected: "1 (keyed) or 2 (fast, with a seed of 8 bytes)".into(),
+            found: self.0[HASH_AT].into(),
+        })
     }
 
-    fn check_numbers(&self, bytes: &[u8; Self::BYTES]) -> Result<(), ReadError> {
-        let Self { shape, used, max_quotient_bits, .. } = self;
+    fn number(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.field(at))
+    }
+
+    /// The bytes of a field.
+    fn field<const N: usize>(&self, at: usize) -> [u8; N] {
+        *self.0[at..].first_chunk().expect("fields lie inside the header")
+    }
+}
+
+/// A table as a header or a directory describes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Described {
+    pub(crate) shape: Shape,
+    pub(crate) used: u64,
+}
+
+impl Described {
+    pub(crate) const BYTES: usize = SHAPE_BYTES + 8;
+
+    fn new(shape: Shape, used: u64) -> Result<Self, ReadError> {
         let total = shape.total_slots();
-        expect("used slots", *used <= total, format!("at most {total}"), *used)?;
-        match self.kind {
-            FilterKind::Quotient | FilterKind::Adaptive => self.check_one_table()?,
-            FilterKind::Expandable => expect("fingerprints", self.distinct == 0, 0, self.distinct)?,
-        }
-        let range = 1..=Shape::MAX_QUOTIENT_BITS;
-        let allowed = range.contains(max_quotient_bits);
-        expect("largest quotient bits", allowed, format!("{range:?}"), *max_quotient_bits)?;
-        expect_zeros(&bytes[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
-        expect_zeros(&bytes[RESERVED_AT..SUM_AT])
+        expect("used slots", used <= total, format_args!("at most {total}"), used)?;
+        Ok(Self { shape, used })
     }
 
-    /// What a filter of one table has to say about it.
-    fn check_one_table(&self) -> Result<(), ReadError> {
-        let Self { shape, used, len, distinct, body_bytes, .. } = self;
-        let expected = shape.body_bytes().map_or(0, |bytes| bytes as u64);
-        expect("table bytes", expected == *body_bytes && expected > 0, expected, *body_bytes)?;
-        expect("fingerprints", distinct <= used, format!("at most {used}"), *distinct)?;
-        let plausible = if *distinct == 0 { *len == 0 } else { len >= distinct };
-        let wanted = if *distinct == 0 {
-            "0, as there are no fingerprints".into()
-        } else {
-            format!("at least {distinct}")
-        };
-        expect("keys", plausible, wanted, *len)
+    pub(crate) fn of<B: AsRef<[u8]>>(table: &Table<B, impl Layout>) -> Self {
+        Self { shape: *table.shape(), used: table.used() }
+    }
+
+    /// As it stands in a directory.
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..SHAPE_BYTES].copy_from_slice(&shape_to_bytes(&self.shape));
+        bytes[SHAPE_BYTES..].copy_from_slice(&self.used.to_le_bytes());
+        bytes
+    }
+
+    /// Reads and checks it.
+    pub(crate) fn from_bytes<L: Layout>(bytes: &[u8; Self::BYTES]) -> Result<Self, ReadError> {
+        let (shape, used) = bytes.split_first_chunk().expect("a shape and a number");
+        let used = *used.first_chunk().expect("a shape and a number");
+        Self::new(shape_from_bytes::<L>(*shape)?, u64::from_le_bytes(used))
     }
 }
 
-/// What the first bytes of a filter say, whatever its kind. Made by [`identify`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Identity {
-    /// Which type reads it.
-    pub kind: FilterKind,
-    /// The version of its format.
-    pub version: u16,
-}
-
-/// Tells what kind of filter a file holds, from its first 128 bytes. The table is not read.
-///
-/// ```
-/// use twiceshy::{FilterKind, QuotientFilter, identify};
-///
-/// let bytes = QuotientFilter::new(1_000, 0.01)?.to_bytes();
-/// assert_eq!(identify(bytes.as_slice())?.kind, FilterKind::Quotient);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn identify(reader: impl Read) -> Result<Identity, ReadError> {
-    let bytes = &read_first(reader)?;
-    let version = check_first_fields(bytes)?;
-    let found = bytes[KIND_AT];
-    match FilterKind::ALL.into_iter().find(|&kind| kind as u8 == found) {
-        Some(kind) => Ok(Identity { kind, version }),
-        None => {
-            let names = FilterKind::ALL.map(|kind| format!("{} ({})", kind as u8, kind.name()));
-            Err(ReadError::Field { field: "kind", expected: names.join(" or "), found: found.into() })
-        }
-    }
-}
-
-/// The bytes of a header.
-pub(crate) fn read_first(reader: impl Read) -> Result<[u8; Header::BYTES], ReadError> {
-    let mut bytes = Vec::with_capacity(Header::BYTES);
-    reader.take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-    let short = ReadError::Length { expected: Header::BYTES as u64, found: bytes.len() as u64 };
-    bytes.try_into().map_err(|_| short)
-}
-
-/// Checks what comes before the kind, and the header's checksum. Tells the version.
-fn check_first_fields(bytes: &[u8; Header::BYTES]) -> Result<u16, ReadError> {
-    let found = field(bytes, 0);
-    if found != MAGIC {
-        return Err(ReadError::NotAFilter { expected: MAGIC, found });
-    }
-    let version = u16::from_le_bytes(field(bytes, VERSION_AT));
-    if version > VERSION {
-        return Err(ReadError::NewerVersion { supported: VERSION, found: version });
-    }
-    check_sum("header", &bytes[..SUM_AT], u32::from_le_bytes(field(bytes, SUM_AT)))?;
-    expect("version", version == VERSION, VERSION, version)?;
-    Ok(version)
-}
-
-fn read_hasher(bytes: &[u8; Header::BYTES]) -> Result<Hasher, ReadError> {
-    let kind = HashKind::try_from(bytes[HASH_AT]).ok();
-    let hasher = kind.and_then(|kind| Hasher::from_parts(kind, field(bytes, SECRET_AT)));
-    hasher.ok_or_else(|| ReadError::Field {
-        field: "hash",
-        expected: "1 (keyed) or 2 (fast, with a seed of 8 bytes)".into(),
-        found: bytes[HASH_AT].into(),
-    })
-}
-
-/// Bytes of a shape: all fields from the quotient bits to the spill slots.
-pub(crate) const SHAPE_BYTES: usize = MAX_QUOTIENT_BITS_AT - QUOTIENT_BITS_AT;
-
-/// A shape as it stands in a header.
-pub(crate) fn shape_to_bytes(shape: &Shape) -> [u8; SHAPE_BYTES] {
+fn shape_to_bytes(shape: &Shape) -> [u8; SHAPE_BYTES] {
     let [a, b, c, d] = shape.spill_slots().to_le_bytes();
     let (quotient_bits, slot_bits) = (shape.quotient_bits() as u8, shape.slot_bits() as u8);
     let flags = if shape.has_extensions() { EXTENSIONS } else { 0 };
     [quotient_bits, slot_bits, flags, shape.offset_max(), a, b, c, d]
 }
 
-/// Reads and checks the shape of a filter of the given kind.
-pub(crate) fn shape_from_bytes(bytes: &[u8; SHAPE_BYTES], kind: FilterKind) -> Result<Shape, ReadError> {
-    let [quotient_bits, slot_bits, flags, offset_max, spill @ ..] = *bytes;
+fn shape_from_bytes<L: Layout>(bytes: [u8; SHAPE_BYTES]) -> Result<Shape, ReadError> {
+    let [quotient_bits, slot_bits, flags, offset_max, spill @ ..] = bytes;
     let (quotient_bits, slot_bits) = (u32::from(quotient_bits), u32::from(slot_bits));
     let most = Shape::MAX_QUOTIENT_BITS;
-    expect("quotient bits", (1..=most).contains(&quotient_bits), format!("1..={most}"), quotient_bits)?;
+    expect("quotient bits", (1..=most).contains(&quotient_bits), format_args!("1..={most}"), quotient_bits)?;
     expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
-    let expected = if kind.has_extensions() { EXTENSIONS } else { 0 };
+    let expected = if L::EXTENDED { EXTENSIONS } else { 0 };
     expect("flags", flags == expected, expected, flags)?;
-    let shape = Shape::new(quotient_bits, slot_bits);
-    let shape = if kind.has_extensions() { shape.with_layout::<Extended>() } else { shape };
+    let shape = Shape::new(quotient_bits, slot_bits).with_layout::<L>();
     shape.with_limits(offset_max, u32::from_le_bytes(spill)).ok_or_else(|| ReadError::Field {
         field: "largest offset",
         expected: "at least 1".into(),
         found: offset_max.into(),
     })
-}
-
-/// The bytes of a field.
-fn field<const N: usize>(bytes: &[u8; Header::BYTES], at: usize) -> [u8; N] {
-    *bytes[at..].first_chunk().expect("fields lie inside the header")
 }
 
 /// `Err` unless bytes without a meaning are 0.

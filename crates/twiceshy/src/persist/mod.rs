@@ -1,25 +1,35 @@
-//! Filters as bytes: a header of 128 bytes and the table as it is in memory.
+//! Filters as bytes: a header of 128 bytes and the tables as they are in memory.
 //!
-//! The format is drawn in `docs/format.md`. This module knows the header, the checksums and files; what
-//! the numbers in the header mean for a filter is the filter's business.
+//! The format is drawn in `docs/format.md`. What is the same for all kinds of filters is here, and no kind is named:
+//!
+//! | file | what |
+//! |---|---|
+//! | `kind.rs` | [`Kind`]: what a kind says of itself; [`Stored`]: what follows from it |
+//! | `header.rs` | the fields of the header |
+//! | `body.rs` | what follows it, from a stream or from bytes in place |
+//! | `file.rs` | files that are complete or not there |
+//! | `methods.rs` | the methods that every filter gets, with their documentation |
+//! | `serde.rs` | the same bytes in formats of `serde` |
+//!
+//! What the numbers in the header mean for a filter is the filter's business.
 //!
 //! Everything that is read is distrusted. The header is checked before anything is allocated, memory
 //! grows only as fast as bytes arrive, and a filter that can be changed is handed out only after its
-//! checksum and every invariant of its table were checked.
+//! checksum and every invariant of its tables were checked.
 
 mod body;
 mod file;
 mod header;
-mod stored;
+mod kind;
+mod methods;
+#[cfg(feature = "serde")]
+pub(crate) mod serde;
 
-pub(crate) use body::read_body;
+pub(crate) use body::{Body, Source};
 pub use file::SaveError;
-pub(crate) use file::{load, save};
-pub use header::{FilterKind, Identity, identify};
-pub(crate) use header::{
-    Header, Own, SHAPE_BYTES, expect, expect_zeros, read_first, shape_from_bytes, shape_to_bytes,
-};
-pub(crate) use stored::{Stored, check_body, read, view, write};
+pub(crate) use header::{Described, First, Header, Own, expect, expect_zeros};
+pub(crate) use kind::{Kind, Parts, Stored, from_bytes, load, read, save, to_bytes, verify, view, write};
+pub(crate) use methods::stored;
 
 use std::io;
 use std::path::PathBuf;

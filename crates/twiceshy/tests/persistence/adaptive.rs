@@ -1,15 +1,17 @@
 //! Adaptive filters: what they learned comes back, and damage is refused.
 
-use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, MemoryMap, Query};
+use twiceshy::{AdaptiveSet, Growth, MemoryMap, Query};
 
 use super::*;
 
+subject!(Adaptive(AdaptiveFilter), files, interrogate);
+
 // The fields that only this kind has.
-const REMAINDER_BITS: usize = 76;
-const STOP: usize = 77;
-const GROWTH: usize = 78;
-const OWN_RESERVED: usize = 79;
-const MAX_BYTES: usize = 84;
+const REMAINDER_BITS: usize = OWN;
+const STOP: usize = OWN + 1;
+const GROWTH: usize = OWN + 2;
+const OWN_RESERVED: usize = OWN + 3;
+const MAX_BYTES: usize = OWN + 8;
 
 /// A small set that has learned, with tags.
 fn learned(quotient_bits: u32, remainder_bits: u32, keys: u16) -> AdaptiveSet<MemoryMap> {
@@ -39,16 +41,6 @@ fn files() -> Vec<Vec<u8>> {
     sets.iter().map(|set| set.filter().to_bytes()).collect()
 }
 
-#[track_caller]
-fn refused(bytes: &[u8]) -> ReadError {
-    all_refuse([
-        AdaptiveFilter::read_from(bytes).err(),
-        AdaptiveFilter::view(bytes).and_then(|view| view.verify()).err(),
-        AdaptiveFilter::view(bytes).and_then(|view| view.to_filter()).err(),
-        AdaptiveFilter::from_bytes(bytes).err(),
-    ])
-}
-
 /// Asks a view everything. Only that it ends without a panic counts.
 fn interrogate(bytes: &[u8]) {
     let Ok(view) = AdaptiveFilter::view(bytes) else { return };
@@ -70,17 +62,11 @@ fn interrogate(bytes: &[u8]) {
 #[test]
 fn what_was_learned_comes_back() {
     for bytes in files() {
-        let filter = AdaptiveFilter::read_from(bytes.as_slice()).unwrap();
-        filter.validate().unwrap();
-        assert_eq!(filter.to_bytes(), bytes);
+        let filter = AdaptiveFilter::from_bytes(&bytes).unwrap();
         let view = AdaptiveFilter::view(&bytes).unwrap();
-        view.verify().unwrap();
-        assert_eq!(view.to_filter().unwrap().to_bytes(), bytes);
-        assert_eq!(view.to_bytes(), bytes);
         assert!(view.iter().eq(filter.iter()));
         assert_eq!(view.lengths(), filter.lengths());
         assert!((1000..1100u16).all(|query| !filter.contains(&query) && !view.contains(&query)));
-        interrogate(&bytes);
     }
 }
 
@@ -105,57 +91,13 @@ fn settings_come_back() {
 }
 
 #[test]
-fn every_truncation_is_refused() {
-    for bytes in files() {
-        for len in 0..bytes.len() {
-            let error = refused(&bytes[..len]);
-            assert!(matches!(error, ReadError::Length { .. }), "{len} bytes: {error}");
-        }
-        let long = [bytes.as_slice(), &[0]].concat();
-        assert!(matches!(AdaptiveFilter::from_bytes(&long), Err(ReadError::Length { .. })));
-        assert!(matches!(AdaptiveFilter::view(&long), Err(ReadError::Length { .. })));
-    }
-}
-
-#[test]
-fn every_flipped_bit_is_refused_and_queries_on_it_end() {
-    for mut bytes in files() {
-        for bit in 0..bytes.len() * 8 {
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            refused(&bytes);
-            assert_eq!(AdaptiveFilter::view(&bytes).is_ok(), bit / 8 >= BODY, "bit {bit}");
-            interrogate(&bytes);
-            bytes[bit / 8] ^= 1 << (bit % 8);
-        }
-    }
-}
-
-#[test]
-fn every_flipped_bit_of_a_table_is_found_without_its_checksum() {
-    let (mut accepted, mut all) = (0u32, 0);
-    for good in files() {
-        for bit in BODY * 8..good.len() * 8 {
-            let mut bytes = good.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            reseal(&mut bytes);
-            all += 1;
-            match AdaptiveFilter::from_bytes(&bytes) {
-                // Another bit of a fingerprint or a tag: a valid filter, of other keys.
-                Ok(filter) => {
-                    accepted += 1;
-                    filter.validate().unwrap();
-                    assert_eq!(filter.to_bytes(), bytes);
-                }
-                Err(error) => assert!(matches!(error, ReadError::Inconsistent(_)), "bit {bit}: {error}"),
-            }
-            interrogate(&bytes);
-        }
-    }
+fn most_flipped_bits_of_a_table_are_found_without_its_checksum() {
+    let (accepted, all) = damage::flips_without_checksums::<AdaptiveFilter>(BODY);
     assert!(accepted < all / 4, "{accepted} of {all}");
 }
 
 #[test]
-fn queries_on_any_bytes_end() {
+fn queries_on_any_bytes_end_with_and_without_stop_bits() {
     let mut numbers = Numbers(3);
     for good in files() {
         for round in 0..300 {
@@ -186,58 +128,37 @@ fn queries_on_any_bytes_end() {
 }
 
 #[test]
-fn other_kinds_are_refused() {
-    let error = refused(&small(3, 4));
-    assert!(matches!(error, ReadError::WrongKind { expected: 2, found: 1 }), "{error}");
-    let error = super::refused(&files()[0]);
-    assert!(matches!(error, ReadError::WrongKind { expected: 1, found: 2 }), "{error}");
-}
-
-#[test]
 fn every_field_out_of_range_is_named() {
     let good = learned(5, 2, 6).filter().to_bytes();
-    let long = |number: u64| number.to_le_bytes().to_vec();
     let (used, distinct) = (get(&good, USED), get(&good, DISTINCT));
-    let cases: Vec<(&str, usize, Vec<u8>)> = vec![
-        ("hash", HASH, vec![0]),
-        ("quotient bits", QUOTIENT_BITS, vec![0]),
-        ("quotient bits", QUOTIENT_BITS, vec![49]),
-        ("slot bits", SLOT_BITS, vec![0]),
-        ("slot bits", SLOT_BITS, vec![65]),
-        ("flags", FLAGS, vec![0]),
-        ("flags", FLAGS, vec![3]),
-        ("largest offset", OFFSET_MAX, vec![0]),
-        ("table bytes", SPILL, u32::MAX.to_le_bytes().to_vec()),
-        ("table bytes", QUOTIENT_BITS, vec![48]),
-        ("table bytes", SLOT_BITS, vec![64]),
-        ("table bytes", BODY_BYTES, long(u64::MAX)),
-        ("largest quotient bits", MAX_QUOTIENT_BITS, vec![0]),
-        ("largest quotient bits", MAX_QUOTIENT_BITS, vec![47]),
-        ("remainder bits", REMAINDER_BITS, vec![0]),
-        ("remainder bits", REMAINDER_BITS, vec![61]),
-        ("remainder bits", REMAINDER_BITS, vec![255]),
-        ("slot bits", REMAINDER_BITS, vec![3]),
-        // With a stop bit there is no room for the remainder.
-        ("slot bits", STOP, vec![1]),
-        ("stop bits", STOP, vec![2]),
-        ("growth", GROWTH, vec![3]),
-        ("growth", GROWTH, vec![255]),
-        ("reserved bytes", OWN_RESERVED, vec![1]),
-        ("reserved bytes", MAX_BYTES - 1, vec![1]),
-        // A limit, but growth without one.
-        ("reserved bytes", MAX_BYTES, vec![1]),
-        ("reserved bytes", MAX_BYTES + 8, vec![1]),
-        ("used slots", USED, long(u64::MAX)),
-        ("fingerprints", DISTINCT, long(used + 1)),
-        ("keys", LEN, long(distinct - 1)),
-    ];
-    for (name, at, bytes) in cases {
-        let error = refused(&with_field(good.clone(), at, &bytes));
-        let ReadError::Field { field, .. } = error else { panic!("{name}: {error}") };
-        assert_eq!(field, name, "{error}");
-    }
+    named::<AdaptiveFilter>(
+        &good,
+        &[
+            ("flags", FLAGS, vec![0]),
+            ("flags", FLAGS, vec![3]),
+            ("table bytes", SPILL, u32::MAX.to_le_bytes().to_vec()),
+            ("table bytes", QUOTIENT_BITS, vec![48]),
+            ("table bytes", SLOT_BITS, vec![64]),
+            ("largest quotient bits", MAX_QUOTIENT_BITS, vec![47]),
+            ("remainder bits", REMAINDER_BITS, vec![0]),
+            ("remainder bits", REMAINDER_BITS, vec![61]),
+            ("remainder bits", REMAINDER_BITS, vec![255]),
+            ("slot bits", REMAINDER_BITS, vec![3]),
+            // With a stop bit there is no room for the remainder.
+            ("slot bits", STOP, vec![1]),
+            ("stop bits", STOP, vec![2]),
+            ("growth", GROWTH, vec![3]),
+            ("growth", GROWTH, vec![255]),
+            ("reserved bytes", OWN_RESERVED, vec![1]),
+            ("reserved bytes", MAX_BYTES - 1, vec![1]),
+            // A limit, but growth without one.
+            ("reserved bytes", MAX_BYTES, vec![1]),
+            ("fingerprints", DISTINCT, long(used + 1)),
+            ("keys", LEN, long(distinct - 1)),
+        ],
+    );
     for (at, number) in [(USED, used), (DISTINCT, distinct)] {
-        let error = refused(&with_field(good.clone(), at, &(number - 1).to_le_bytes()));
+        let error = refused::<AdaptiveFilter>(&with_field(good.clone(), at, &(number - 1).to_le_bytes()));
         assert!(matches!(error, ReadError::Inconsistent(_) | ReadError::Field { .. }), "{error}");
     }
     // Keys may share fingerprints, so there may be more of them.
@@ -267,7 +188,7 @@ fn nested_and_disordered_fingerprints_are_refused() {
         let mut bytes = good.clone();
         edits.into_iter().for_each(|(at, byte)| bytes[at] = byte);
         reseal(&mut bytes);
-        let error = refused(&bytes).to_string();
+        let error = refused::<AdaptiveFilter>(&bytes).to_string();
         assert!(error.contains(message), "{what}: {error}");
     }
 }

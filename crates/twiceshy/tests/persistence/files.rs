@@ -1,6 +1,17 @@
 //! Saving to and loading from files.
 
+use super::quotient::{empty, filled};
 use super::*;
+
+for_every_kind! { a_saved_file_is_loaded_and_replaced }
+
+/// Saves bytes in a file, and loads them.
+pub(super) fn loaded<S: Subject>(bytes: &[u8]) -> Result<S, ReadError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("filter");
+    fs::write(&path, bytes).unwrap();
+    S::load(&path)
+}
 
 /// Names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
@@ -10,19 +21,24 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-#[test]
-fn a_saved_file_is_loaded_and_replaced() {
+fn a_saved_file_is_loaded_and_replaced<S: Subject>() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.twiceshy");
-    for filter in [filled(3, 1, 0.9), filled(9, 9, 0.9), empty(3, 3)] {
-        filter.save(&path).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), filter.to_bytes());
-        assert_eq!(QuotientFilter::load(&path).unwrap().to_bytes(), filter.to_bytes());
+    for bytes in S::files() {
+        let filter = S::from_bytes(&bytes).unwrap();
+        filter.save(&path);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        assert_eq!(S::load(&path).unwrap().to_bytes(), bytes);
+        let any = AnyFilter::load(&path).unwrap();
+        assert_eq!(any.kind(), S::KIND);
+        any.save(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
         assert_eq!(names(folder.path()), ["a.twiceshy"]);
     }
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-    assert!(matches!(QuotientFilter::load(&path), Err(ReadError::Length { .. })));
+    assert!(matches!(S::load(&path), Err(ReadError::Length { .. })));
+    assert!(matches!(AnyFilter::load(&path), Err(ReadError::Length { .. })));
 }
 
 #[cfg(unix)]
@@ -120,9 +136,11 @@ fn a_folder_without_write_permission_keeps_the_old_file() {
 fn files_that_cannot_be_opened_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("missing.twiceshy");
-    let error = QuotientFilter::load(&path).unwrap_err();
-    assert!(matches!(error, ReadError::Open { .. }), "{error}");
-    assert!(error.to_string().contains("missing.twiceshy"), "{error}");
-    assert!(std::error::Error::source(&error).is_some());
+    for error in [QuotientFilter::load(&path).unwrap_err(), AnyFilter::load(&path).unwrap_err()] {
+        assert!(matches!(error, ReadError::Open { .. }), "{error}");
+        assert!(error.to_string().contains("missing.twiceshy"), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
     assert!(QuotientFilter::load(folder.path()).is_err(), "a folder is no filter");
+    assert!(AnyFilter::load(folder.path()).is_err(), "a folder is no filter");
 }

@@ -1,18 +1,127 @@
 //! Filters as bytes: what is written comes back, and what was not written by us is refused.
+//!
+//! What is the same for all kinds of filters is tested for all of them: `round_trips.rs`, `damage.rs`, `streams.rs` and
+//! `files.rs` have the tests, [`for_every_kind`] the kinds. `quotient.rs`, `adaptive.rs` and `expandable.rs` make a
+//! [`Subject`] of a kind, and test what only this kind has.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::Path;
 
 use numbers::Numbers;
-use twiceshy::error::{InsertError, ReadError};
-use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy::error::ReadError;
+use twiceshy::{
+    AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter, identify,
+};
+
+/// Runs tests for every kind of filter. A new kind is a line here.
+macro_rules! for_every_kind {
+    ($($test:ident)+) => {
+        mod quotient { $(#[test] fn $test() { super::$test::<twiceshy::QuotientFilter>(); })+ }
+        mod adaptive { $(#[test] fn $test() { super::$test::<twiceshy::AdaptiveFilter>(); })+ }
+        mod expandable { $(#[test] fn $test() { super::$test::<twiceshy::ExpandableFilter>(); })+ }
+    };
+}
+
+/// A kind of filter, as tests see it that are the same for all kinds.
+trait Subject: Sized {
+    const KIND: FilterKind;
+    /// Small files: of one block and of several, empty and nearly full, young and old.
+    fn files() -> Vec<Vec<u8>>;
+    /// Asks a view everything. Only that it ends without a panic counts.
+    fn interrogate(bytes: &[u8]);
+
+    fn read_from(reader: impl Read) -> Result<Self, ReadError>;
+    fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError>;
+    fn load(path: &Path) -> Result<Self, ReadError>;
+    fn from_any(filter: AnyFilter) -> Option<Self>;
+    fn into_any(self) -> AnyFilter;
+    /// A view and a verified copy of it.
+    fn copied(bytes: &[u8]) -> Result<Self, ReadError>;
+    /// A view, of which only the header and the directory are checked.
+    fn viewed(bytes: &[u8]) -> Result<(), ReadError>;
+    /// A view that was verified.
+    fn verified(bytes: &[u8]) -> Result<(), ReadError>;
+    /// What is in a view, and its bytes.
+    fn view_contents(bytes: &[u8]) -> (String, Vec<u8>);
+    fn write_to(&self, writer: impl Write) -> io::Result<()>;
+    fn to_bytes(&self) -> Vec<u8>;
+    fn save(&self, path: &Path);
+    fn validate(&self) -> Result<(), String>;
+    /// What there is to know of a filter without a key, with all fingerprints.
+    fn contents(&self) -> String;
+    /// Bytes of all tables.
+    fn table_bytes(&self) -> usize;
+}
+
+/// Makes a [`Subject`] of a kind that has `files` and a way to `interrogate` one.
+macro_rules! subject {
+    ($kind:ident($filter:ident), $files:ident, $interrogate:ident) => {
+        impl Subject for $filter {
+            const KIND: FilterKind = FilterKind::$kind;
+            fn files() -> Vec<Vec<u8>> {
+                $files()
+            }
+            fn interrogate(bytes: &[u8]) {
+                $interrogate(bytes)
+            }
+            fn read_from(reader: impl Read) -> Result<Self, ReadError> {
+                $filter::read_from(reader)
+            }
+            fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
+                $filter::from_bytes(bytes)
+            }
+            fn load(path: &Path) -> Result<Self, ReadError> {
+                $filter::load(path)
+            }
+            fn from_any(filter: AnyFilter) -> Option<Self> {
+                if let AnyFilter::$kind(filter) = filter { Some(filter) } else { None }
+            }
+            fn into_any(self) -> AnyFilter {
+                self.into()
+            }
+            fn copied(bytes: &[u8]) -> Result<Self, ReadError> {
+                $filter::view(bytes)?.to_filter()
+            }
+            fn viewed(bytes: &[u8]) -> Result<(), ReadError> {
+                $filter::view(bytes).map(drop)
+            }
+            fn verified(bytes: &[u8]) -> Result<(), ReadError> {
+                $filter::view(bytes)?.verify()
+            }
+            fn view_contents(bytes: &[u8]) -> (String, Vec<u8>) {
+                let view = $filter::view(bytes).unwrap();
+                (format!("{view:?} {:?}", view.iter().collect::<Vec<_>>()), view.to_bytes())
+            }
+            fn write_to(&self, writer: impl Write) -> io::Result<()> {
+                self.write_to(writer)
+            }
+            fn to_bytes(&self) -> Vec<u8> {
+                self.to_bytes()
+            }
+            fn save(&self, path: &Path) {
+                self.save(path).unwrap()
+            }
+            fn validate(&self) -> Result<(), String> {
+                self.validate()
+            }
+            fn contents(&self) -> String {
+                format!("{self:?} {:?}", self.iter().collect::<Vec<_>>())
+            }
+            fn table_bytes(&self) -> usize {
+                self.size_in_bytes()
+            }
+        }
+    };
+}
 
 mod adaptive;
 mod damage;
+mod expandable;
 mod files;
 #[path = "../numbers/mod.rs"]
 mod numbers;
+mod quotient;
 mod round_trips;
 mod streams;
 
@@ -33,7 +142,9 @@ const LEN: usize = 48;
 const DISTINCT: usize = 56;
 const BODY_BYTES: usize = 64;
 const BODY_SUM: usize = 72;
-const MORE_RESERVED: usize = 76;
+/// What only one kind of filter has.
+const OWN: usize = 76;
+const MORE_RESERVED: usize = 92;
 const HEADER_SUM: usize = 124;
 const BODY: usize = 128;
 
@@ -47,46 +158,22 @@ fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))
 }
 
-fn empty(quotient_bits: u32, remainder_bits: u32) -> QuotientFilter {
-    QuotientFilter::builder()
-        .quotient_bits(quotient_bits)
-        .remainder_bits(remainder_bits)
-        .hasher(hasher())
-        .build()
-        .unwrap()
-}
-
-/// A filter whose slots are in use up to `load`, with counts of every size.
-fn filled(quotient_bits: u32, remainder_bits: u32, load: f64) -> QuotientFilter {
-    let mut filter = empty(quotient_bits, remainder_bits);
-    let mut numbers = Numbers(u64::from(quotient_bits * 100 + remainder_bits));
-    let slots = (filter.capacity() as f64 * load) as u64;
-    while filter.used_slots() < slots {
-        let copies = match numbers.below(8) {
-            0 => 1 + numbers.below(40),
-            1 => 1 << numbers.below(40),
-            _ => 1,
-        };
-        match filter.insert_hash_many(numbers.next(), copies) {
-            Ok(_) => {}
-            Err(InsertError::Full { .. }) => break,
-            Err(error) => panic!("{error}"),
-        }
-    }
-    filter
-}
-
-/// A small file with runs, counts and, with `quotient_bits` from 6 on, several blocks.
-fn small(quotient_bits: u32, remainder_bits: u32) -> Vec<u8> {
-    filled(quotient_bits, remainder_bits, 0.9).to_bytes()
-}
-
 fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
 fn get(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+fn long(number: u64) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
+}
+
+/// Where the tables of a file begin: behind the directory, if there is one.
+fn tables_at(bytes: &[u8]) -> usize {
+    let is_expandable = bytes[KIND] == FilterKind::Expandable as u8;
+    BODY + if is_expandable { usize::from(bytes[expandable::TABLES]) * expandable::RECORD } else { 0 }
 }
 
 /// Makes both checksums right again.
@@ -104,43 +191,30 @@ fn with_field(mut bytes: Vec<u8>, at: usize, field: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The error that all ways of reading `bytes` completely agree on.
+/// The error of bytes that all ways to read them completely must refuse, as a filter of their kind and as one of any.
 #[track_caller]
-fn refused(bytes: &[u8]) -> ReadError {
-    all_refuse([
-        QuotientFilter::read_from(bytes).err(),
-        QuotientFilter::view(bytes).and_then(|view| view.verify()).err(),
-        QuotientFilter::view(bytes).and_then(|view| view.to_filter()).err(),
-        QuotientFilter::from_bytes(bytes).err(),
-    ])
+fn refused<S: Subject>(bytes: &[u8]) -> ReadError {
+    assert!(S::read_from(bytes).is_err(), "read_from accepts it");
+    assert!(S::verified(bytes).is_err(), "view and verify accept it");
+    assert!(S::copied(bytes).is_err(), "to_filter accepts it");
+    let error = S::from_bytes(bytes).err().expect("from_bytes accepts it");
+    let any = AnyFilter::from_bytes(bytes).err().map(|error| error.to_string());
+    let is_wrong_kind = matches!(error, ReadError::WrongKind { .. });
+    assert!(is_wrong_kind || any == Some(error.to_string()), "of any kind it is {any:?} and not {error}");
+    error
 }
 
-/// The error of the last of the ways to read something, all of which must refuse it.
+/// Checks that each of these fields, changed in a good file, is named.
 #[track_caller]
-fn all_refuse([read, verified, copied, from_bytes]: [Option<ReadError>; 4]) -> ReadError {
-    assert!(read.is_some(), "read_from accepts it");
-    assert!(verified.is_some(), "view and verify accept it");
-    assert!(copied.is_some(), "to_filter accepts it");
-    from_bytes.expect("from_bytes accepts it")
-}
-
-/// Asks a view everything. Only that it ends without a panic counts.
-fn interrogate(bytes: &[u8]) {
-    let Ok(view) = QuotientFilter::view(bytes) else { return };
-    let hashes: Vec<u64> = match view.fingerprint_bits() {
-        bits @ ..=10 => (0..1 << bits).map(|fingerprint| fingerprint << (64 - bits)).collect(),
-        _ => (0..500).map(|i| Numbers(i).next()).collect(),
-    };
-    let mut found = vec![false; hashes.len()];
-    view.contains_hash_batch(&hashes, &mut found);
-    for (&hash, found) in hashes.iter().zip(found) {
-        assert_eq!(view.contains_hash(hash), found);
-        std::hint::black_box(view.count_hash(hash));
+fn named<S: Subject>(good: &[u8], cases: &[(&str, usize, Vec<u8>)]) {
+    for (name, at, bytes) in cases {
+        let error = refused::<S>(&with_field(good.to_vec(), *at, bytes));
+        let ReadError::Field { field, ref expected, found } = error else {
+            panic!("{name} at {at}: {error}")
+        };
+        assert_eq!(field, *name, "at {at}: {error}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("{name} = {found}, expected {expected}")), "{text}");
+        assert!(!expected.is_empty());
     }
-    std::hint::black_box(view.contains("key"));
-    assert!(view.iter().count() <= 1 << 20, "more fingerprints than slots");
-    std::hint::black_box((view.longest_cluster(), view.expected_error_rate(), format!("{view:?}")));
 }
-
-/// Shapes of small files: one block, several blocks, the narrowest and a wide slot.
-const SMALL: [(u32, u32); 4] = [(3, 1), (3, 4), (6, 5), (2, 58)];

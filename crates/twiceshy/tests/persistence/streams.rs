@@ -1,6 +1,15 @@
 //! Readers and writers that behave badly.
 
+use super::quotient::filled;
 use super::*;
+
+for_every_kind! {
+    a_header_that_claims_a_huge_table_costs_nothing
+    a_reader_may_be_slow
+    an_error_of_the_reader_comes_out
+    filters_follow_each_other_in_a_stream
+    an_error_of_the_writer_comes_out
+}
 
 /// Counts what it is asked for and what it gives.
 struct Counting<R> {
@@ -24,35 +33,51 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-#[test]
-fn a_header_that_claims_a_huge_table_costs_nothing() {
-    for (quotient_bits, slot_bits) in [(48u32, 1), (48, 9), (48, 16), (40, 24), (33, 8)] {
-        let mut bytes = empty(3, 4).to_bytes();
-        let (total, block) = ((1u64 << quotient_bits) + 256, SLOTS as u64 + 8 * slot_bits);
-        let table = total / 64 * block + 16;
-        put(&mut bytes, QUOTIENT_BITS, &[quotient_bits as u8]);
-        put(&mut bytes, SLOT_BITS, &[slot_bits as u8]);
-        put(&mut bytes, MAX_QUOTIENT_BITS, &[quotient_bits as u8]);
-        put(&mut bytes, SPILL, &256u32.to_le_bytes());
-        put(&mut bytes, BODY_BYTES, &table.to_le_bytes());
-        bytes.resize(BODY + 1000, 0);
-        reseal(&mut bytes);
+fn a_header_that_claims_a_huge_table_costs_nothing<S: Subject>() {
+    for (quotient_bits, slot_bits) in [(48, 1), (48, 9), (48, 16), (40, 24), (33, 8)] {
+        let (bytes, table) = claiming::<S>(quotient_bits, slot_bits, 256);
+        let table = table.unwrap();
         let mut reader = Counting::new(bytes.as_slice());
         let started = std::time::Instant::now();
-        let error = QuotientFilter::read_from(&mut reader).unwrap_err();
+        let error = S::read_from(&mut reader).err().unwrap();
         assert!(started.elapsed().as_secs() < 5, "took {:?}", started.elapsed());
         let ReadError::Length { expected, found } = error else { panic!("{error}") };
         assert!(expected >= table && found <= bytes.len() as u64, "{error}");
         assert_eq!(reader.given, bytes.len());
         assert!(reader.largest <= 4 << 20, "asked for {} bytes at once", reader.largest);
-        assert!(matches!(refused(&bytes), ReadError::Length { .. }));
+        assert!(matches!(refused::<S>(&bytes), ReadError::Length { .. }));
     }
     // A table that cannot be addressed.
-    let mut bytes = with_field(empty(3, 4).to_bytes(), QUOTIENT_BITS, &[48]);
-    put(&mut bytes, SPILL, &u32::MAX.to_le_bytes());
-    put(&mut bytes, BODY_BYTES, &u64::MAX.to_le_bytes());
+    let (bytes, table) = claiming::<S>(48, 64 - 48 * u8::from(S::KIND == FilterKind::Quotient), u32::MAX);
+    let bytes = if table.is_some() { with_field(bytes, BODY_BYTES, &long(u64::MAX)) } else { bytes };
+    let error = refused::<S>(&bytes);
+    assert!(matches!(error, ReadError::Field { field: "table bytes", found: u64::MAX, .. }), "{error}");
+}
+
+/// A file of one empty table that claims to be of this size, with the beginning of the table, and how many bytes such a
+/// table has.
+fn claiming<S: Subject>(quotient_bits: u8, slot_bits: u8, spill: u32) -> (Vec<u8>, Option<u64>) {
+    let mut bytes = S::files().pop().unwrap();
+    let (tables_at, is_adaptive) = (tables_at(&bytes), S::KIND == FilterKind::Adaptive);
+    // A stop bit needs a bit more.
+    let slot_bits = if S::KIND == FilterKind::Expandable { slot_bits.max(2) } else { slot_bits };
+    let block = SLOTS as u64 + 8 * u64::from(is_adaptive) + 8 * u64::from(slot_bits);
+    let table = ((1u64 << quotient_bits) + u64::from(spill)).div_ceil(64).checked_mul(block);
+    let table = table.map(|bytes| bytes + 16);
+    put(&mut bytes, QUOTIENT_BITS, &[quotient_bits, slot_bits]);
+    put(&mut bytes, SPILL, &spill.to_le_bytes());
+    match S::KIND {
+        FilterKind::Quotient => put(&mut bytes, MAX_QUOTIENT_BITS, &[quotient_bits]),
+        // New fingerprints may be as short as that.
+        FilterKind::Adaptive => put(&mut bytes, OWN, &[1]),
+        // The directory says the same.
+        _ => bytes.copy_within(QUOTIENT_BITS..QUOTIENT_BITS + 8, BODY),
+    }
+    let body = table.map_or(u64::MAX, |table| (tables_at - BODY) as u64 + table);
+    put(&mut bytes, BODY_BYTES, &long(body));
+    bytes.resize(tables_at + 1000, 0);
     reseal(&mut bytes);
-    assert!(matches!(refused(&bytes), ReadError::Field { field: "table bytes", found: u64::MAX, .. }));
+    (bytes, table)
 }
 
 /// Gives one byte at a time, and is interrupted before each.
@@ -72,14 +97,12 @@ impl<R: Read> Read for Trickle<R> {
     }
 }
 
-#[test]
-fn a_reader_may_be_slow() {
-    for (quotient_bits, remainder_bits) in [(3, 1), (10, 9)] {
-        let bytes = small(quotient_bits, remainder_bits);
+fn a_reader_may_be_slow<S: Subject>() {
+    for bytes in S::files() {
         let trickle = Trickle { inner: bytes.as_slice(), interrupted: false };
-        assert_eq!(QuotientFilter::read_from(trickle).unwrap().to_bytes(), bytes);
+        assert_eq!(S::read_from(trickle).unwrap().to_bytes(), bytes);
         let cut = Trickle { inner: &bytes[..bytes.len() - 1], interrupted: false };
-        assert!(matches!(QuotientFilter::read_from(cut), Err(ReadError::Length { .. })));
+        assert!(matches!(S::read_from(cut), Err(ReadError::Length { .. })));
     }
 }
 
@@ -95,36 +118,36 @@ impl Read for Failing<'_> {
     }
 }
 
-#[test]
-fn an_error_of_the_reader_comes_out() {
-    let bytes = small(6, 5);
-    for len in 0..bytes.len() {
-        let error = QuotientFilter::read_from(Failing(&bytes[..len])).unwrap_err();
-        let ReadError::Io(ref cause) = error else { panic!("after {len} bytes: {error}") };
-        assert_eq!(cause.to_string(), "the cable was pulled");
-        assert!(error.to_string().contains("the cable was pulled"), "{error}");
-        assert!(std::error::Error::source(&error).is_some());
+fn an_error_of_the_reader_comes_out<S: Subject>() {
+    for bytes in S::files() {
+        for len in 0..bytes.len() {
+            let error = S::read_from(Failing(&bytes[..len])).err().unwrap();
+            let ReadError::Io(ref cause) = error else { panic!("after {len} bytes: {error}") };
+            assert_eq!(cause.to_string(), "the cable was pulled");
+            assert!(error.to_string().contains("the cable was pulled"), "{error}");
+            assert!(std::error::Error::source(&error).is_some());
+        }
+        // All bytes came, so the reader is not asked again.
+        S::read_from(Failing(&bytes)).unwrap();
     }
-    // All bytes came, so the reader is not asked again.
-    QuotientFilter::read_from(Failing(&bytes)).unwrap();
 }
 
-#[test]
-fn filters_follow_each_other_in_a_stream() {
-    let filters = [filled(3, 1, 0.9), filled(7, 9, 0.9), empty(5, 5), filled(2, 58, 0.9)];
-    let mut stream = b"before".to_vec();
-    for filter in &filters {
-        filter.write_to(&mut stream).unwrap();
+fn filters_follow_each_other_in_a_stream<S: Subject>() {
+    let files = S::files();
+    let stream = [b"before", files.concat().as_slice(), b"behind"].concat();
+    let (mut reader, mut of_any_kind) = (Cursor::new(&stream), Cursor::new(&stream));
+    for reader in [&mut reader, &mut of_any_kind] {
+        reader.set_position(6);
     }
-    stream.extend_from_slice(b"behind");
-    let mut reader = Cursor::new(&stream);
-    reader.set_position(6);
-    for filter in &filters {
-        assert_eq!(QuotientFilter::read_from(&mut reader).unwrap().to_bytes(), filter.to_bytes());
+    for bytes in files {
+        assert_eq!(S::read_from(&mut reader).unwrap().to_bytes(), bytes);
+        assert_eq!(AnyFilter::read_from(&mut of_any_kind).unwrap().to_bytes(), bytes);
     }
-    let mut rest = String::new();
-    reader.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "behind");
+    for mut reader in [reader, of_any_kind] {
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "behind");
+    }
 }
 
 /// Takes so many bytes and then has no room, or fails when it is flushed.
@@ -144,16 +167,16 @@ impl Write for Narrow {
     }
 }
 
-#[test]
-fn an_error_of_the_writer_comes_out() {
-    let filter = filled(6, 5, 0.9);
-    let len = filter.to_bytes().len();
-    for room in 0..len {
-        let error = filter.write_to(Narrow { room, flushes: true }).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::StorageFull);
+fn an_error_of_the_writer_comes_out<S: Subject>() {
+    for bytes in S::files() {
+        let (filter, len) = (S::from_bytes(&bytes).unwrap(), bytes.len());
+        for room in 0..len {
+            let error = filter.write_to(Narrow { room, flushes: true }).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::StorageFull);
+        }
+        filter.write_to(Narrow { room: len, flushes: true }).unwrap();
+        assert!(filter.write_to(Narrow { room: len, flushes: false }).is_err());
     }
-    filter.write_to(Narrow { room: len, flushes: true }).unwrap();
-    assert!(filter.write_to(Narrow { room: len, flushes: false }).is_err());
 }
 
 #[cfg(target_os = "linux")]

@@ -44,8 +44,6 @@ mod merge;
 mod persist;
 mod rebuild;
 mod resize;
-#[cfg(feature = "serde")]
-mod serde;
 mod set;
 mod shapes;
 mod stats;
@@ -344,27 +342,6 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
             versions: self.versions.clone(),
             counters: self.counters,
         }
-    }
-
-    /// Checks every invariant of the table and its entries; says what is wrong. Reads all of it.
-    ///
-    /// That every key has a fingerprint only the map can tell:
-    /// [`AdaptiveSet::validate`] checks that too.
-    pub fn validate(&self) -> Result<(), String> {
-        self.table.validate().map_err(|invalid| invalid.to_string())?;
-        let strings = self.strings();
-        let mut entries = 0;
-        for (quotient, run) in self.table.runs() {
-            let found = strings.check_run(&self.table, quotient, run);
-            entries += found.map_err(|what| format!("the run of quotient {quotient}: {what}"))?;
-        }
-        if entries != self.entries {
-            return Err(format!("expected {} fingerprints, found {entries}", self.entries));
-        }
-        if self.len < entries {
-            return Err(format!("{} keys cannot have {entries} fingerprints", self.len));
-        }
-        Ok(())
     }
 }
 

@@ -42,8 +42,6 @@ mod merge;
 mod persist;
 mod place;
 mod rejuvenate;
-#[cfg(feature = "serde")]
-mod serde;
 mod shrink;
 mod smaller;
 mod spread;

@@ -5,40 +5,34 @@ use super::{ExpandableFilter, Mode};
 use crate::codec::counted;
 use crate::table::Table;
 
-impl<B: AsRef<[u8]>> ExpandableFilter<B> {
-    /// Checks all tables, the order of the chain and the counts; says what is wrong.
-    pub(crate) fn validate(&self) -> Result<(), String> {
-        let active = self.levels.first().ok_or("there is no table")?.table.shape();
-        let stored = self.settings.lengths.stored_bits(active.quotient_bits());
-        if active.slot_bits() != stored + 1 {
-            return Err(format!("expected slots of {} bits, found {}", stored + 1, active.slot_bits()));
-        }
-        if self.mode() == Mode::Basic && self.levels.len() > 1 {
-            return Err("a basic filter has a chain".into());
-        }
-        let (mut len, mut above) = (0u64, u32::MAX);
-        for (number, level) in self.levels.iter().enumerate() {
-            let copies = check_level(level).map_err(|what| format!("table {number}: {what}"))?;
-            len = len.checked_add(copies).ok_or("the counts add up to more than 64 bits")?;
-            let longest = level.entries().map(|entry| entry.fingerprint.len()).max().unwrap_or(0);
-            if longest >= above {
-                return Err(format!(
-                    "table {number} has a fingerprint of {longest} bits behind one of {above}"
-                ));
-            }
-            let quotient_bits = level.table.shape().quotient_bits();
-            if quotient_bits >= above {
-                return Err(format!(
-                    "table {number} has {quotient_bits} quotient bits behind one of {above}"
-                ));
-            }
-            above = quotient_bits;
-        }
-        if len != self.len {
-            return Err(format!("expected {} copies, found {len}", self.len));
-        }
-        Ok(())
+/// Checks the entries of valid tables, the order of the chain and the counts; says what is wrong.
+pub(super) fn check<B: AsRef<[u8]>>(filter: &ExpandableFilter<B>) -> Result<(), String> {
+    let active = filter.levels.first().ok_or("there is no table")?.table.shape();
+    let stored = filter.settings.lengths.stored_bits(active.quotient_bits());
+    if active.slot_bits() != stored + 1 {
+        return Err(format!("expected slots of {} bits, found {}", stored + 1, active.slot_bits()));
     }
+    if filter.mode() == Mode::Basic && filter.levels.len() > 1 {
+        return Err("a basic filter has a chain".into());
+    }
+    let (mut len, mut above) = (0u64, u32::MAX);
+    for (number, level) in filter.levels.iter().enumerate() {
+        let copies = check_level(level).map_err(|what| format!("table {number}: {what}"))?;
+        len = len.checked_add(copies).ok_or("the counts add up to more than 64 bits")?;
+        let longest = level.entries().map(|entry| entry.fingerprint.len()).max().unwrap_or(0);
+        if longest >= above {
+            return Err(format!("table {number} has a fingerprint of {longest} bits behind one of {above}"));
+        }
+        let quotient_bits = level.table.shape().quotient_bits();
+        if quotient_bits >= above {
+            return Err(format!("table {number} has {quotient_bits} quotient bits behind one of {above}"));
+        }
+        above = quotient_bits;
+    }
+    if len != filter.len {
+        return Err(format!("expected {} copies, found {len}", filter.len));
+    }
+    Ok(())
 }
 
 /// Checks both tables of a level and counts the copies in it.
@@ -58,7 +52,6 @@ fn check_level<B: AsRef<[u8]>>(level: &Level<B>) -> Result<u64, String> {
 }
 
 fn check_table<B: AsRef<[u8]>>(table: &Table<B>) -> Result<(), String> {
-    table.validate().map_err(|invalid| invalid.to_string())?;
     for (quotient, run) in table.runs() {
         let is_encoded = counted::check_run(table, run).is_some();
         // Ascending, so only the first entry could be 0: a slot without a stop bit.

@@ -30,8 +30,6 @@ mod iter;
 mod merge;
 mod persist;
 mod resize;
-#[cfg(feature = "serde")]
-mod serde;
 #[cfg(test)]
 mod tests;
 
@@ -405,25 +403,6 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
             distinct: self.distinct,
             max_quotient_bits: self.max_quotient_bits,
         }
-    }
-
-    /// Checks every invariant of the table and the counts; says what is wrong.
-    pub(crate) fn validate(&self) -> Result<(), String> {
-        self.table.validate().map_err(|invalid| invalid.to_string())?;
-        let (mut distinct, mut len) = (0, 0u64);
-        for (quotient, run) in self.table.runs() {
-            let (entries, copies) = counted::check_run(&self.table, run)
-                .ok_or_else(|| format!("the run of quotient {quotient} is not encoded as it should be"))?;
-            distinct += entries;
-            len = len.checked_add(copies).ok_or("the counts add up to more than 64 bits")?;
-        }
-        if (distinct, len) != (self.distinct, self.len) {
-            return Err(format!(
-                "expected {} fingerprints and {} copies, found {distinct} and {len}",
-                self.distinct, self.len
-            ));
-        }
-        Ok(())
     }
 }
 

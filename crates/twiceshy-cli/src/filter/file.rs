@@ -1,0 +1,50 @@
+//! Filter files: loading and saving them, and what there is to say if that does not work.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use twiceshy::error::ReadError;
+use twiceshy::{AnyFilter, FilterKind, identify};
+
+use crate::interrupt;
+use crate::target::Target;
+
+/// Reads a file and checks it completely.
+pub(super) fn load(path: &Path) -> anyhow::Result<AnyFilter> {
+    AnyFilter::load(path).map_err(|error| in_words(path, error))
+}
+
+/// The version of a file's format.
+pub(super) fn version(path: &Path) -> anyhow::Result<u16> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    Ok(identify(file).map_err(|error| in_words(path, error))?.version)
+}
+
+/// An error of the library, with the file in it.
+fn in_words(path: &Path, error: ReadError) -> anyhow::Error {
+    match error {
+        ReadError::NotAFilter { .. } => anyhow!("{} is no twiceshy filter", path.display()),
+        // It has the file in it.
+        ReadError::Open { .. } => error.into(),
+        error => anyhow::Error::new(error).context(path.display().to_string()),
+    }
+}
+
+/// Saves a filter. Ctrl-C waits until the file is complete.
+pub(super) fn save(filter: &AnyFilter, target: &Target) -> anyhow::Result<()> {
+    interrupt::watch()?;
+    Ok(filter.save(target.path())?)
+}
+
+/// What to say about a filter that the command line only asks.
+pub(super) fn cannot_change(path: &Path, kind: FilterKind) -> anyhow::Error {
+    let path = path.display();
+    if kind != FilterKind::Adaptive {
+        return anyhow!("{path} is of kind {}, which this program can only ask", kind.name());
+    }
+    anyhow!(
+        "{path} is an adaptive filter, which cannot change without its keys: use a store (twiceshy store), or a filter of \
+         kind quotient or expandable"
+    )
+}
