@@ -57,16 +57,23 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         let (strings, table) = (self.strings(), &self.table);
         let mut lengths =
             Lengths { bits: Vec::new(), ages: Vec::new(), extended: 0, expected_error_rate: 0.0 };
+        // Nearly all are in a single slot, and lack up to as many bits as it has.
+        let mut ages = [0; 64];
         for (_, run) in table.runs() {
             for entry in strings.entries(table, run) {
                 let len = strings.len(table, &entry);
-                count(&mut lengths.bits, len);
-                if entry.string_slots > 1 {
-                    lengths.extended += 1;
-                } else {
-                    count(&mut lengths.ages, strings.bits_in(1) - len);
+                match strings.bits_in(1).checked_sub(len) {
+                    Some(age) if entry.string_slots == 1 => ages[age as usize % 64] += 1,
+                    _ => {
+                        lengths.extended += 1;
+                        count(&mut lengths.bits, len, 1);
+                    }
                 }
             }
+        }
+        for (age, &entries) in (0..).zip(&ages).filter(|(_, entries)| **entries > 0) {
+            count(&mut lengths.ages, age, entries);
+            count(&mut lengths.bits, strings.bits_in(1) - age, entries);
         }
         let shares = (0..).zip(&lengths.bits).map(|(len, &count)| count as f64 * (-f64::from(len)).exp2());
         lengths.expected_error_rate = shares.sum();
@@ -85,10 +92,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
-fn count(histogram: &mut Vec<u64>, at: u32) {
+fn count(histogram: &mut Vec<u64>, at: u32, entries: u64) {
     let at = at as usize;
     if histogram.len() <= at {
         histogram.resize(at + 1, 0);
     }
-    histogram[at] += 1;
+    histogram[at] += entries;
 }
