@@ -262,7 +262,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u
     let home = table.address().home(cpu, hash);
     table.prefetch_run(home);
     if let Some(glance) = table.glance_at(cpu, home) {
-        let found = table.find_at_glance(&glance, table.address().window(cpu, hash));
+        let found = table.find_at_glance(&glance, table.address().window(cpu, hash), 0);
         // What is found further behind may be a digit.
         if !table.is_behind::<FIRST_DIGIT>(found) {
             return found != 0;
@@ -305,7 +305,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
         return true;
     }
     match table.glance(cpu, quotient) {
-        Some(glance) if table.find_at_glance(&glance, remainder) == 0 && is_plain(table, &glance) => {
+        Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
             table.insert_at_glance(cpu, &glance, rank, remainder)
         }

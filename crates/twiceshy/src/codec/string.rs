@@ -296,7 +296,7 @@ impl Strings {
         if self.has_stop {
             table.find_prefix_at_glance(glance, window) != 0
         } else {
-            table.find_at_glance(glance, window) != 0
+            table.find_at_glance(glance, window, 0) != 0
         }
     }
 

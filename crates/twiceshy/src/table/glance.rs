@@ -206,10 +206,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
-    /// The first slot of the run that has this value, as a bit: 0 if there is none.
+    /// The first slot of the run that has this value, as a bit: 0 if there is none. The lowest `ignored` bits of a slot are
+    /// not compared, and must be 0 in the value: a slot may hold something else there.
     #[inline(always)]
-    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64) -> u64 {
-        let differ = glance.slots ^ value.wrapping_mul(self.lanes.ones);
+    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64, ignored: u32) -> u64 {
+        let compared = !self.lanes.ones.wrapping_mul(low_mask(ignored));
+        let differ = (glance.slots ^ value.wrapping_mul(self.lanes.ones)) & compared;
         let found = differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance);
         found & found.wrapping_neg()
     }

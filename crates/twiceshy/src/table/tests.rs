@@ -241,7 +241,17 @@ impl<L: Layout> Kernel for Quick<'_, L> {
         }
         let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
-        assert_eq!(table.find_at_glance(&glance, value) > 0, table.count_at_glance(&glance, value) > 0);
+        assert_eq!(table.find_at_glance(&glance, value, 0) > 0, table.count_at_glance(&glance, value) > 0);
+        // A part of each slot only.
+        let first = table.run(cpu, quotient).start;
+        for ignored in 1..table.shape.slot_bits().min(8) {
+            let part = value >> ignored << ignored;
+            let found = table.find_at_glance(&glance, part, ignored);
+            let rank =
+                (0..u64::from(glance.len())).find(|i| table.slot(first + i) >> ignored == value >> ignored);
+            let bit = rank.map_or(0, |rank| 1 << ((rank as u32 + 1) * table.shape.slot_bits() - 1));
+            assert_eq!(found, bit, "{ignored} bits ignored");
+        }
         match (insert, table.count_at_glance(&glance, value)) {
             (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
             (false, 0) => false,
