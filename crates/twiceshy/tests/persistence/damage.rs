@@ -199,7 +199,7 @@ fn other_kinds_are_refused<S: Subject>() {
         assert!(text.contains(&format!("found kind {kind}")), "{text}");
     }
     // Good files of other kinds.
-    for (kind, files) in all_files() {
+    for (kind, files) in for_every_kind!(array files_of) {
         for bytes in files.iter().filter(|_| kind != S::KIND) {
             let error = S::from_bytes(bytes).err().unwrap();
             let ReadError::WrongKind { expected, found } = error else { panic!("{error}") };
@@ -208,17 +208,13 @@ fn other_kinds_are_refused<S: Subject>() {
     }
 }
 
-/// The files of all kinds.
-fn all_files() -> Vec<(FilterKind, Vec<Vec<u8>>)> {
-    fn of<S: Subject>() -> (FilterKind, Vec<Vec<u8>>) {
-        (S::KIND, S::files())
-    }
-    vec![of::<QuotientFilter>(), of::<AdaptiveFilter>(), of::<ExpandableFilter>()]
+fn files_of<S: Subject>() -> (FilterKind, Vec<Vec<u8>>) {
+    (S::KIND, S::files())
 }
 
 #[test]
 fn no_kind_is_left_out() {
-    assert!(all_files().iter().map(|(kind, _)| kind).eq(FilterKind::ALL));
+    assert_eq!(for_every_kind!(array files_of).map(|(kind, _)| kind), FilterKind::ALL);
     let numbers: Vec<_> = FilterKind::ALL.iter().map(|&kind| (kind as u8, kind.name())).collect();
     assert_eq!(numbers, [(1, "quotient"), (2, "adaptive"), (3, "expandable")]);
 }

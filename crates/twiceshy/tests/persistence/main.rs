@@ -14,8 +14,15 @@ use twiceshy::{
     AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter, identify,
 };
 
-/// Runs tests for every kind of filter. A new kind is a line here.
+/// Runs tests for every kind of filter, or gives what a function says of each. A new kind is two lines here.
 macro_rules! for_every_kind {
+    (array $what:ident) => {
+        [
+            $what::<twiceshy::QuotientFilter>(),
+            $what::<twiceshy::AdaptiveFilter>(),
+            $what::<twiceshy::ExpandableFilter>(),
+        ]
+    };
     ($($test:ident)+) => {
         mod quotient { $(#[test] fn $test() { super::$test::<twiceshy::QuotientFilter>(); })+ }
         mod adaptive { $(#[test] fn $test() { super::$test::<twiceshy::AdaptiveFilter>(); })+ }
