@@ -186,10 +186,11 @@ fn new_keys_are_not_as_long_as_what_others_have_learned() {
     let mut set = builder().remainder_bits(4).build_set(MemoryMap::new()).unwrap();
     let mut keys = fill(&mut set, &mut numbers, 2_000);
     let mut peak = set.filter().slots();
-    for cycle in 0..4 {
-        let learned = |set: &AdaptiveSet<MemoryMap>| set.filter().used_slots() * 2 > 3 * keys.len() as u64;
-        while !learned(&set) {
-            set.contains_exactly(&stranger(&mut numbers)).unwrap();
+    for cycle in 0..3 {
+        while set.filter().lengths().extended * 10 < set.filter().fingerprints() * 9 {
+            for _ in 0..5_000 {
+                set.contains_exactly(&stranger(&mut numbers)).unwrap();
+            }
         }
         set.rejuvenate().unwrap();
         peak = peak.max(set.filter().slots());
