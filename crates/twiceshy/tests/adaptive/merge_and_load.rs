@@ -86,3 +86,19 @@ fn merging_and_loading_store_what_single_inserts_do() {
     );
     assert!(asked <= 2 * KEYS / 512, "{asked} looks");
 }
+
+/// The error rates of two filters add up, and small sets have short fingerprints.
+#[test]
+fn merging_many_small_sets_keeps_the_error_rate() {
+    let mut numbers = Numbers(91);
+    let mut all = builder().remainder_bits(4).build_set(MemoryMap::new()).unwrap();
+    for _ in 0..30 {
+        let mut some = builder().remainder_bits(4).build_set(MemoryMap::new()).unwrap();
+        fill(&mut some, &mut numbers, 60);
+        all.merge_from(&some).unwrap();
+        let (rate, most) = (all.filter().expected_error_rate(), all.filter().highest_error_rate());
+        assert!(rate <= most, "{rate} of {most}");
+    }
+    assert_eq!(all.len(), 1_800);
+    all.validate().unwrap().unwrap();
+}

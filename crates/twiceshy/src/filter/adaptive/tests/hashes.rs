@@ -141,3 +141,27 @@ fn a_run_beyond_all_measure_is_an_error_and_no_reason_to_grow() {
     assert!(matches!(again, Err(InsertError::Full { .. })), "{again:?}");
     assert_eq!((filter.len(), filter.slots()), (len, slots));
 }
+
+/// A record has 64 bits of a hash, and fingerprints may have more.
+#[test]
+fn a_record_of_a_removal_clears_away_what_is_longer_than_it() {
+    let hasher = Hasher::chosen(|bytes, index| match index {
+        0 => 0x5555_5555_5555_5555,
+        _ => Hasher::fast().word_bytes(bytes, index),
+    });
+    let mut set = AdaptiveFilter::builder().hasher(hasher).build_set(MemoryMap::new()).unwrap();
+    for key in 0..3u16 {
+        assert!(set.insert(&key).unwrap());
+    }
+    for query in 100..200u16 {
+        assert!(!set.contains_exactly(&query).unwrap());
+    }
+    assert!(set.filter().iter().all(|fingerprint| fingerprint.prefix.len() > 64));
+    let before = set.filter().fingerprints();
+    let (filter, mut map) = set.into_parts();
+    assert!(map.remove(0x5555_5555_5555_5555, &1u16.to_le_bytes()).unwrap());
+    let mut set = Set::from_parts(filter, map);
+    set.replay(&Record::Removed(0x5555_5555_5555_5555)).unwrap();
+    assert_eq!(set.filter().fingerprints(), before - 1);
+    assert!(set.contains(&0u16) && !set.contains(&1u16) && set.contains(&2u16));
+}
