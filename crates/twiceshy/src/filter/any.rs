@@ -120,9 +120,9 @@ kinds! {
 
 stored! {
     AnyFilter, AnyFilterView, "a filter",
-    /// let mut filter = QuotientFilter::new(100, 0.01)?;
-    /// filter.insert("ant")?;
-    /// let filter = AnyFilter::from(filter);
+    "let mut filter = QuotientFilter::new(100, 0.01)?;",
+    r#"filter.insert("ant")?;"#,
+    "let filter = AnyFilter::from(filter);",
 }
 
 impl<B: AsRef<[u8]>> AnyFilter<B> {

@@ -3,7 +3,7 @@
 /// Gives a [`Stored`](super::Stored) filter its methods for bytes and files, its view, and `serde`: the type, its view,
 /// what it is in words, and lines of an example that make a `filter` with the key "ant".
 macro_rules! stored {
-    ($filter:ident, $view:ident, $what:literal, $(#[$example:meta])+) => {
+    ($filter:ident, $view:ident, $what:literal, $($example:literal,)+) => {
         impl<B: AsRef<[u8]>> $filter<B> {
             /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a secret.
             ///
@@ -22,7 +22,7 @@ macro_rules! stored {
             ///
             /// ```
             /// # use twiceshy::*;
-            $(#[$example])+
+            $(#[doc = $example])+
             /// # let folder = tempfile::tempdir()?;
             /// # let path = folder.path().join("seen.twiceshy");
             /// filter.save(&path)?;
@@ -51,7 +51,7 @@ macro_rules! stored {
             ///
             /// ```
             /// # use twiceshy::*;
-            $(#[$example])+
+            $(#[doc = $example])+
             /// let mut bytes = Vec::new();
             /// filter.write_to(&mut bytes)?;
             #[doc = concat!("let copy = ", stringify!($filter), "::read_from(bytes.as_slice())?;")]
@@ -77,7 +77,7 @@ macro_rules! stored {
             ///
             /// ```
             /// # use twiceshy::*;
-            $(#[$example])+
+            $(#[doc = $example])+
             /// let bytes = filter.to_bytes();
             #[doc = concat!("let view = ", stringify!($filter), "::view(&bytes)?;")]
             /// view.verify()?;
@@ -90,8 +90,8 @@ macro_rules! stored {
             }
         }
 
-        #[doc = concat!("A read-only [`", stringify!($filter), "`] over bytes that lie elsewhere. Made by [`")]
-        #[doc = concat!(stringify!($filter), "::view`].")]
+        #[doc = concat!("A read-only [`", stringify!($filter), "`] over bytes that lie elsewhere. Made by")]
+        #[doc = concat!("[`", stringify!($filter), "::view`].")]
         ///
         /// Until [`verify`](Self::verify) was called, the tables may be anything: queries end without a panic, but their
         /// answers are worth as much as the bytes, and they may take as long as reading the tables.

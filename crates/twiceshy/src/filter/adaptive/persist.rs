@@ -10,8 +10,8 @@ use crate::table::{Extended, Shape};
 
 stored! {
     AdaptiveFilter, AdaptiveFilterView, "an adaptive filter",
-    /// let mut filter = AdaptiveFilter::new(0.01)?;
-    /// let _ = filter.insert("ant")?;
+    "let mut filter = AdaptiveFilter::new(0.01)?;",
+    r#"let _ = filter.insert("ant")?;"#,
 }
 
 /// The numbers of the kinds of growth.

@@ -13,7 +13,7 @@ use crate::table::{Plain, Shape, Table};
 
 stored! {
     ExpandableFilter, ExpandableFilterView, "an expandable filter",
-    /// let filter: ExpandableFilter = ["ant", "bee"].into_iter().collect();
+    r#"let filter: ExpandableFilter = ["ant", "bee"].into_iter().collect();"#,
 }
 
 impl<B: AsRef<[u8]>> Kind for ExpandableFilter<B> {

@@ -8,8 +8,8 @@ use crate::table::{Plain, Table};
 
 stored! {
     QuotientFilter, QuotientFilterView, "a quotient filter",
-    /// let mut filter = QuotientFilter::new(100, 0.01)?;
-    /// filter.insert("ant")?;
+    "let mut filter = QuotientFilter::new(100, 0.01)?;",
+    r#"filter.insert("ant")?;"#,
 }
 
 impl<B: AsRef<[u8]>> Kind for QuotientFilter<B> {
