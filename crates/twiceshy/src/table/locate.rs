@@ -72,7 +72,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known: (0, 0) })
     }
 
-    /// The same for a block whose offset is saturated, given the first own slot of an earlier one, and how many blocks it took.
+    /// The first own slot of a block whose offset is saturated, given that of an earlier one, and how many blocks it took.
     #[inline(always)]
     pub(super) fn first_own_slot_in_crowd<C: Cpu>(
         &self,

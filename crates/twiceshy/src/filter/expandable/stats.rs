@@ -17,7 +17,8 @@ pub struct ExpandableStats {
     /// fingerprints.
     pub expected_error_rate: f64,
     /// The most slots that were moved by one operation since this value was built or loaded. With
-    /// [`spread_growth`](super::ExpandableFilterBuilder::spread_growth) a few, else a whole table.
+    /// [`spread_growth`](super::ExpandableFilterBuilder::spread_growth) a few (unless keys come in the order of their
+    /// hashes, which may move the rest at once), else a whole table.
     pub most_slots_moved: u64,
 }
 
