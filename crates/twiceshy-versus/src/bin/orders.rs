@@ -2,7 +2,8 @@
 //!
 //! Copying, merging and iterating give keys in the order of their hashes. A table that starts small then fills from one
 //! end, and must not take longer for that. Every order is measured by turns, on a fresh filter; the figure is the median
-//! of its times, divided by the median for random order.
+//! of its times, divided by the median for random order. Tables that grew early have more slots in between; at the end they
+//! should have as many as in random order, or not many times more.
 //!
 //! `cargo run --release -p twiceshy-versus --bin orders -- [KEYS] [ROUNDS]`
 
@@ -85,21 +86,23 @@ fn main() -> Result<(), Failure> {
     let hasher = Hasher::fast_with_seed(7);
     let orders = orders(&hasher, keys.max(1));
     println!("{keys} keys, medians of {rounds} rounds\n");
-    println!("| filter | order | ns per key | against random order |\n|---|---|---|---|");
+    println!(
+        "| filter | order | ns per key | against random order | slots at the end |\n|---|---|---|---|---|"
+    );
     for (filter, insert_all) in CONTENDERS {
-        let mut times = vec![Vec::new(); orders.len()];
+        let (mut times, mut slots) = (vec![Vec::new(); orders.len()], vec![0; orders.len()]);
         for _ in 0..rounds.max(1) {
-            for ((_, keys), times) in orders.iter().zip(&mut times) {
+            for (((_, keys), times), slots) in orders.iter().zip(&mut times).zip(&mut slots) {
                 let start = Instant::now();
-                std::hint::black_box(insert_all(&hasher, keys)?);
+                *slots = std::hint::black_box(insert_all(&hasher, keys)?);
                 times.push(start.elapsed());
             }
         }
         let medians: Vec<Duration> = times.into_iter().map(median).collect();
-        for ((order, _), time) in orders.iter().zip(&medians) {
+        for (((order, _), time), slots) in orders.iter().zip(&medians).zip(slots) {
             let (each, ratio) =
                 (time.as_nanos() as f64 / keys as f64, time.as_secs_f64() / medians[0].as_secs_f64());
-            println!("| {filter} | {order} | {each:.0} | {ratio:.2}× |");
+            println!("| {filter} | {order} | {each:.0} | {ratio:.2}× | {slots} |");
         }
     }
     Ok(())

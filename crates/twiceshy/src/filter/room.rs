@@ -8,7 +8,7 @@
 //! - a table gets a larger spill area if there is no free slot up to its end;
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
 //!   would shift two thousand slots or is thirty thousand slots from home, up to six doublings if it would shift sixty
-//!   thousand, or if many edits in a crowd have shifted, or gone over, more slots than growing costs;
+//!   thousand, or if many edits in a crowd have taken longer than growing;
 //! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
@@ -45,7 +45,7 @@ impl Effort {
     #[inline(always)]
     pub(super) fn limits(self, used: u64, slots: u64) -> Limits {
         match self {
-            Self::Usual if used <= slots / 4 * 3 => Limits { slots, reach: LONG, work: 4 * slots },
+            Self::Usual if used <= slots / 4 * 3 => Limits { slots, reach: LONG, work: slots },
             Self::Usual => Limits { slots, reach: LONG_IF_LOADED, work: u64::MAX },
             Self::Utmost => Limits { slots, reach: FARTHEST, work: u64::MAX },
         }
@@ -90,18 +90,13 @@ impl Crowded {
         let larger = match why {
             Full::Slots => u64::MAX,
             Full::End { .. } if can_extend() => return Remedy::Extend,
-            Full::End { .. } => LARGER.1,
-            // It was not this edit that was too much, but all of them together.
-            Full::Far { reach } if u64::from(reach) <= LONG => LARGER.1,
+            Full::End { .. } | Full::Work => LARGER.1,
             Full::Far { reach } => (u64::from(reach) / SLOTS_PER_SIZE).clamp(LARGER.0, LARGER.1),
         };
-        let is_far = matches!(why, Full::Far { .. });
-        if used >= limit / larger && can_grow() {
-            Remedy::Grow
-        } else if is_far && effort == Effort::Usual {
-            Remedy::TryHarder
-        } else {
-            Remedy::None
+        match why {
+            _ if used >= limit / larger && can_grow() => Remedy::Grow,
+            Full::Far { .. } | Full::Work if effort == Effort::Usual => Remedy::TryHarder,
+            _ => Remedy::None,
         }
     }
 }

@@ -10,7 +10,7 @@
 //! works the same, slowly. Who does not find a spot near by, because there are more streams, walks; the way is counted like
 //! slots that are shifted, and is a reason to grow ([`room`](crate::filter)).
 
-use super::{BLOCK_SLOTS, Layout, Run, Table, split};
+use super::{BLOCK_SLOTS, Full, Layout, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::mem::Memory;
 
@@ -109,15 +109,22 @@ impl Crowd {
 pub(super) const CROWDED_REACH: u64 = 256;
 
 /// What lies as many slots behind its home does so in a crowd.
-const FAR_FROM_HOME: u64 = 1024;
+const FAR_FROM_HOME: u64 = 512;
+
+/// What it costs to append to a crowd, in slots that could be shifted in that time.
+const APPENDING: u64 = 8;
 
 impl<L: Layout> Table<Memory, L> {
     /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
     #[cold]
     pub(super) fn count_edit(&mut self, quotient: u64, at: u64, free: u64) {
         let (distance, shifted) = (at - quotient, free - at);
-        // If much lies behind it, the way from home to the free slot had to be found, too.
-        let found = if distance > FAR_FROM_HOME && shifted > BLOCK_SLOTS { distance / 4 } else { 0 };
+        // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
+        let found = match distance > FAR_FROM_HOME {
+            true if shifted > BLOCK_SLOTS => distance / 4,
+            true => APPENDING,
+            false => 0,
+        };
         if found > 0 || shifted > CROWDED_REACH {
             self.count_work(found + shifted);
         }
@@ -133,6 +140,13 @@ impl<L: Layout> Table<Memory, L> {
     /// How many slots edits in a crowd have shifted, or gone over.
     pub(crate) fn crowd_work(&self) -> u64 {
         self.crowd.work
+    }
+
+    /// If it was the work of all edits that was too much, and nothing helps, it is counted from now on.
+    pub(crate) fn bear(&mut self, why: Full) {
+        if why == Full::Work {
+            self.forget_work();
+        }
     }
 
     /// The work of edits in a crowd is counted from now on.

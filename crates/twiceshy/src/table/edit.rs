@@ -108,8 +108,11 @@ impl<L: Layout> Table<Memory, L> {
     /// Whether an edit that uses the slot `free` is within the limits.
     #[cold]
     fn check_reach(&self, quotient: u64, run: Run, at: u64, free: u64, limits: Limits) -> Result<(), Full> {
+        if self.crowd.work > limits.work {
+            return Err(Full::Work);
+        }
         let reach = (free - at).max((run.end - run.start).saturating_mul(4)).max((run.start - quotient) / 16);
-        if reach > limits.reach || self.crowd.work > limits.work {
+        if reach > limits.reach {
             return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
         }
         Ok(())

@@ -134,6 +134,8 @@ pub(crate) enum Full {
         /// How many slots that are.
         reach: u32,
     },
+    /// All edits in a crowd together were too much work.
+    Work,
 }
 
 /// What an edit may take.

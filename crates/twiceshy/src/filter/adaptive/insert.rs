@@ -109,7 +109,7 @@ impl AdaptiveFilter {
         let (used, slots) = (self.used_slots(), self.slots());
         let error = match self.remedy(why, effort) {
             Remedy::TryHarder => {
-                self.table.forget_work();
+                self.table.bear(why);
                 return Ok(Effort::Utmost);
             }
             Remedy::Extend => match self.extended_table(why) {

@@ -80,7 +80,7 @@ impl ExpandableFilter {
         let crowded = Crowded { why, effort, used: level.table.used(), limit: level.limit };
         match crowded.remedy(|| true, || may_grow) {
             Remedy::TryHarder => {
-                level.table.forget_work();
+                level.table.bear(why);
                 return Ok(Effort::Utmost);
             }
             Remedy::Extend => {

@@ -196,7 +196,7 @@ impl QuotientFilter {
             let may_grow = shape.quotient_bits() < self.max_quotient_bits;
             match crowded.remedy(|| may_grow, || may_grow) {
                 Remedy::TryHarder => {
-                    larger.as_mut().unwrap_or(&mut self.table).forget_work();
+                    larger.as_mut().unwrap_or(&mut self.table).bear(why);
                     effort = Effort::Utmost;
                 }
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
