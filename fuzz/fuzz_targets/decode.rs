@@ -7,6 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use twiceshy::reverse_map::Rows;
 use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
 
 const HEADER: usize = 128;
@@ -287,7 +288,7 @@ fn use_adaptive(mut filter: AdaptiveFilter) {
     for &hash in &inserted {
         let Query::Maybe(ticket) = filter.query_hash(hash ^ 1) else { continue };
         let under = inserted.iter().copied().filter(|hash| ticket.prefix().first_words().contains(hash));
-        if filter.adapt_hash(&ticket, hash ^ 1, under.collect::<Vec<_>>()).is_ok() {
+        if filter.adapt_hash(&ticket, hash ^ 1, &Rows::of_hashes(under)).is_ok() {
             assert!(inserted.contains(&(hash ^ 1)) || !filter.contains_hash(hash ^ 1));
         }
         assert!(filter.contains_hash(hash));

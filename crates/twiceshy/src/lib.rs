@@ -70,6 +70,7 @@ pub use filter::expandable::{
     AgeStats, ExpandableFilter, ExpandableFilterBuilder, ExpandableFilterView, ExpandableStats, Mode,
     PrefixCount, Prefixes, TableStats,
 };
+pub use filter::protocol;
 pub use filter::quotient::{
     FingerprintCount, Fingerprints, QuotientFilter, QuotientFilterBuilder, QuotientFilterView,
 };
@@ -77,4 +78,4 @@ pub use hash::{HashKey, Hasher, RandomError};
 pub use key::{Key, KeyBuffer};
 pub use mem::Memory;
 pub use prefix::Prefix;
-pub use reverse_map::{MemoryMap, ReverseMap};
+pub use reverse_map::{Lookup, MemoryMap, ReverseMap};

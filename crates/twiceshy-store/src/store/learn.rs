@@ -8,15 +8,17 @@
 //! lessons at most, and leaves the rest to a thread of the store's own.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
-use twiceshy::error::AdaptError;
-use twiceshy::{Adapted, AdaptiveFilter, Query, Record};
+use twiceshy::protocol::{Adapt, Operation, Step};
+use twiceshy::reverse_map::Rows;
+use twiceshy::{Adapted, AdaptiveFilter, Record};
 
 use super::stats::Count;
 use super::{Shared, Writer};
 use crate::error::StoreError;
 use crate::journal::Entry;
-use crate::rows::Pending;
+use crate::rows::{AndPending, Pending};
 use crate::sync::{Arc, Ordering, TryLockError, thread};
 
 /// The queue takes no more lessons than this.
@@ -97,50 +99,39 @@ impl Shared {
     }
 
     fn adapt(&self, writer: &mut Writer, key: &[u8]) -> Result<Lesson, StoreError> {
-        let query = self.filter()?.query(key);
-        let Query::Maybe(ticket) = query else {
-            // The filter has grown since, and longer fingerprints came with that. A filter that is built from the rows
-            // may be smaller.
-            writer.learned.extend(self.filter()?.separate_record(key));
-            return Ok(Lesson::Nothing);
-        };
-        // Nobody changes keys or filter meanwhile: that takes the writer lock.
-        let keys = self.rows.keys_under(ticket.prefix())?;
-        let mut filter = self.filter_mut()?;
-        match filter.adapt(&ticket, key, keys) {
-            Ok(Adapted::Fixed { .. }) => {
-                writer.learned.extend(filter.separate_record(key));
-                Ok(Lesson::Learned)
+        let hash = self.rows.hash(key);
+        let mut adapt = Adapt::new(hash, key);
+        loop {
+            // The filter is held for a step, not while the engine is read.
+            let step = adapt.step(&mut *self.filter_mut()?)?;
+            match step {
+                Step::Rows(prefix) => adapt.rows(Rows::under(&prefix, &self.rows)?),
+                Step::Room(_) => return Ok(Lesson::NeedsGrow),
+                Step::Done(Adapted::Fixed { .. }) => {
+                    writer.learned.extend(self.filter()?.separate_record(key));
+                    return Ok(Lesson::Learned);
+                }
+                Step::Done(Adapted::Vanished) => {
+                    // An older snapshot may have it, too.
+                    writer.learned.push(Record::Removed(hash));
+                    return Ok(Lesson::Learned);
+                }
+                Step::Done(Adapted::NotPositive) => {
+                    // The filter has grown since, and longer fingerprints came with that. A filter that is built from the
+                    // rows may be smaller.
+                    writer.learned.extend(self.filter()?.separate_record(key));
+                    return Ok(Lesson::Nothing);
+                }
+                Step::Done(_) => return Ok(Lesson::Nothing),
+                step => return Err(unexpected(&step)),
             }
-            Ok(Adapted::Vanished) => {
-                // An older snapshot may have it, too.
-                writer.learned.push(Record::Removed(self.rows.hash(key)));
-                Ok(Lesson::Learned)
-            }
-            Ok(Adapted::WasMember | Adapted::NotPositive) => Ok(Lesson::Nothing),
-            Err(AdaptError::NeedsGrow { .. }) => Ok(Lesson::NeedsGrow),
-            Err(AdaptError::Indistinguishable(error)) => Err(error.into()),
-            Err(AdaptError::Memory(error)) => Err(error.into()),
-            Err(AdaptError::Full { used, slots }) => Err(StoreError::FilterFull { used, slots }),
-            Err(error) => Err(StoreError::damaged(error.to_string())),
         }
     }
 
     /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
     /// yet.
     pub(super) fn grow(&self, _: &mut Writer, pending: &Pending<'_>) -> Result<(), StoreError> {
-        let larger = {
-            let filter = self.filter()?;
-            filter.grown(|prefix| {
-                let mut keys = self.rows.keys_under(prefix)?;
-                for key in pending.under(prefix, filter.hasher()) {
-                    if !keys.iter().any(|known| known == key) {
-                        keys.push(key.to_vec());
-                    }
-                }
-                Ok(keys)
-            })?
-        };
+        let larger = self.filter()?.grown(&AndPending { rows: &self.rows, pending })?;
         self.exchange(larger)
     }
 
@@ -229,6 +220,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// An operation asked for something that it never asks for here.
+pub(super) fn unexpected<T: Debug>(step: &Step<'_, T>) -> StoreError {
+    StoreError::damaged(format!("the filter has asked for {step:?}"))
 }
 
 /// Keys that were mistakes and are to be learned.

@@ -68,7 +68,7 @@ use crate::engine::{Durability, Engine};
 use crate::error::StoreError;
 use crate::files::Files;
 use crate::journal::{History, Mark};
-use crate::rows::Rows;
+use crate::rows::RowMap;
 use crate::snapshot::StoreId;
 use crate::sync::{
     Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard,
@@ -111,7 +111,7 @@ pub struct AdaptiveStore {
 /// What the threads of a store share.
 struct Shared {
     engine: StdArc<dyn Engine>,
-    rows: Rows,
+    rows: RowMap,
     files: Box<dyn Files>,
     id: StoreId,
     durability: Durability,

@@ -20,7 +20,7 @@ use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
 use crate::journal::{self, Extent, Mark};
-use crate::rows::Rows;
+use crate::rows::RowMap;
 use crate::snapshot::{self, StoreId};
 use crate::sync::{Arc, Mutex, RwLock};
 
@@ -122,7 +122,7 @@ pub(super) fn open(
         (None, None) => create(&settings, &*engine, &*files)?,
     };
     empty.set_growth(settings.growth());
-    let rows = Rows::new(StdArc::clone(&engine), empty.hasher().clone());
+    let rows = RowMap::new(StdArc::clone(&engine), empty.hasher().clone());
     let opened = if is_new {
         Opened {
             filter: empty,

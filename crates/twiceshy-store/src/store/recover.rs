@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::files::Files;
 use crate::journal::{self, Event, Extent, Mark};
-use crate::rows::Rows;
+use crate::rows::RowMap;
 use crate::snapshot::{self, StoreId, Unusable};
 
 /// A journal with more records than this, and with more than one for so many keys, is not done again record by record:
@@ -58,7 +58,7 @@ pub(super) struct Opened {
 pub(super) fn recover(
     engine: &dyn Engine,
     files: &dyn Files,
-    rows: &Rows,
+    rows: &RowMap,
     id: &StoreId,
     empty: AdaptiveFilter,
     growth: Growth,
@@ -124,7 +124,7 @@ pub(super) fn recover(
 /// Does again what the journal says on top of a snapshot.
 fn replay(
     engine: &dyn Engine,
-    rows: &Rows,
+    rows: &RowMap,
     mut filter: AdaptiveFilter,
     snapshot: Mark,
     extent: Extent,
@@ -144,7 +144,7 @@ fn replay(
             records += 1;
             match event {
                 Event::Inserted(head) => {
-                    rows.keys_with(head)?.iter().try_for_each(|key| set.cover(key.as_slice(), 0))
+                    rows.rows_with(head)?.iter().try_for_each(|row| set.cover(row.key, 0))
                 }
                 Event::Other(record) => set.replay(&record),
             }
@@ -169,7 +169,7 @@ fn replay(
 /// Builds the filter from all rows. Fingerprints are as long as those in `hints`, so what was learned stays learned.
 fn rebuild(
     engine: &dyn Engine,
-    rows: &Rows,
+    rows: &RowMap,
     hints: &AdaptiveFilter,
     extent: Extent,
     why: String,

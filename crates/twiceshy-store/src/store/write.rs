@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
-use twiceshy::error::InsertError;
-use twiceshy::{Insertion, Key, Query, Record, Ticket};
+use twiceshy::protocol::{Insert, Operation, Remove, Step};
+use twiceshy::reverse_map::Rows;
+use twiceshy::{Key, Record};
 
+use super::learn::unexpected;
 use super::{AdaptiveStore, Shared, Writer};
 use crate::engine::{Batch, Durability};
 use crate::error::StoreError;
 use crate::journal::{self, Entry, Mark};
-use crate::rows::{Pending, head};
+use crate::rows::{AndPending, Pending, head};
 use crate::sync::{Arc, Ordering};
 
 /// How many keys enter the filter before readers get their turn.
@@ -30,15 +32,6 @@ struct NewRow<'a> {
 pub(super) enum Known {
     Replace,
     Keep,
-}
-
-fn insert_error(error: InsertError) -> StoreError {
-    match error {
-        InsertError::Full { used, slots } => StoreError::FilterFull { used, slots },
-        InsertError::Indistinguishable(error) => error.into(),
-        InsertError::Memory(error) => error.into(),
-        error => StoreError::damaged(error.to_string()),
-    }
 }
 
 impl AdaptiveStore {
@@ -139,18 +132,20 @@ impl Shared {
         while is_new.len() < rows.len() {
             let done = is_new.len();
             let mut covered = Vec::new();
-            let entered = self.enter_some(&rows[done..], is_new, &mut covered);
-            for (index, ticket) in covered {
+            let entered = self.enter_next(&rows[done..], is_new, &mut covered);
+            for (index, mut insert) in covered {
                 let key = rows[index].key;
                 if self.rows.has(key)? {
                     continue;
                 }
                 earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
-                if !earlier.contains(key) {
-                    // It was covered, and nothing was removed since.
-                    self.filter_mut()?.insert_covered(&ticket).map_err(|_| StoreError::Broken)?;
-                    is_new[index] = true;
+                insert.answer(earlier.contains(key));
+                // It was covered, and nothing was removed since.
+                let step = insert.step(&mut *self.filter_mut()?)?;
+                match step {
+                    Step::Done(new) => is_new[index] = new,
+                    step => return Err(unexpected(&step)),
                 }
             }
             entered?;
@@ -164,11 +159,11 @@ impl Shared {
 
     /// Has the filter cover some keys, and adds to what is known of all keys which of them are certainly new, and which
     /// were covered before, so that only the engine knows. None if the filter must grow.
-    fn enter_some(
+    fn enter_next<'k>(
         &self,
-        rows: &[NewRow<'_>],
+        rows: &[NewRow<'k>],
         is_new: &mut Vec<bool>,
-        covered: &mut Vec<(usize, Ticket)>,
+        covered: &mut Vec<(usize, Insert<'k>)>,
     ) -> Result<(), StoreError> {
         let mut filter = self.filter_mut()?;
         rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
@@ -176,14 +171,15 @@ impl Shared {
             if let Some(ahead) = rows.get(index + AHEAD) {
                 filter.prefetch(ahead.hash);
             }
-            match filter.insert_hashed(row.key, row.hash) {
-                Ok(Insertion::Stored) => is_new.push(true),
-                Ok(Insertion::Covered(ticket)) => {
-                    covered.push((is_new.len(), ticket));
+            let mut insert = Insert::filter_first(row.hash, row.key, 0);
+            match insert.step(&mut filter)? {
+                Step::Done(new) => is_new.push(new),
+                Step::Get(_) => {
+                    covered.push((is_new.len(), insert));
                     is_new.push(false);
                 }
-                Err(InsertError::NeedsGrow { .. }) => break,
-                Err(error) => return Err(insert_error(error)),
+                Step::Room(_) => break,
+                step => return Err(unexpected(&step)),
             }
         }
         Ok(())
@@ -194,13 +190,19 @@ impl Shared {
     fn leave_filter(&self, rows: &[NewRow<'_>], is_new: &[bool]) -> Result<(), StoreError> {
         let new = rows.iter().zip(is_new).filter(|(_, is_new)| **is_new);
         let mut pending = Pending::new(new.map(|(row, _)| (row.hash, row.key)));
-        while let Some(key) = pending.pop() {
-            let query = self.filter()?.query(key);
-            let Query::Maybe(ticket) = query else { continue };
-            let is_needed = !self.rows.keys_under(ticket.prefix())?.is_empty()
-                || pending.under(ticket.prefix(), self.filter()?.hasher()).next().is_some();
-            // Nobody changed the filter in between: that takes the writer lock.
-            self.filter_mut()?.remove(&ticket, is_needed).map_err(|_| StoreError::Broken)?;
+        while let Some((hash, key)) = pending.pop() {
+            let mut remove = Remove::after_its_row(hash, key);
+            loop {
+                let step = remove.step(&mut *self.filter_mut()?)?;
+                match step {
+                    Step::Rows(prefix) => {
+                        let all = AndPending { rows: &self.rows, pending: &pending };
+                        remove.rows(Rows::under(&prefix, &all)?);
+                    }
+                    Step::Done(_) => break,
+                    step => return Err(unexpected(&step)),
+                }
+            }
         }
         Ok(())
     }
@@ -217,20 +219,25 @@ impl Shared {
     }
 
     fn remove_as_writer(&self, writer: &mut Writer, key: &[u8]) -> Result<bool, StoreError> {
-        let query = self.filter()?.query(key);
-        let Query::Maybe(ticket) = query else { return Ok(false) };
-        let keys = self.rows.keys_under(ticket.prefix())?;
-        if !keys.iter().any(|other| other == key) {
-            return Ok(false);
+        let hash = self.rows.hash(key);
+        let mut remove = Remove::new(hash, key);
+        loop {
+            // The filter is held for a step, not while the engine works.
+            let step = remove.step(&mut *self.filter_mut()?)?;
+            match step {
+                Step::Rows(prefix) => remove.rows(Rows::under(&prefix, &self.rows)?),
+                Step::Delete(_) => {
+                    let mut batch = Batch::new();
+                    self.rows.delete(&mut batch, hash, key);
+                    let entry = Entry { others: vec![Record::Removed(hash)], ..Entry::default() };
+                    let left = writer.mark.keys.saturating_sub(1);
+                    self.commit(writer, batch, entry, left, self.durability)?;
+                    remove.answer(true);
+                }
+                Step::Done(was_there) => return Ok(was_there),
+                step => return Err(unexpected(&step)),
+            }
         }
-        let mut batch = Batch::new();
-        self.rows.delete(&mut batch, key);
-        let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
-        let left = writer.mark.keys.saturating_sub(1);
-        self.commit(writer, batch, entry, left, self.durability)?;
-        // Nobody changed the filter in between: that takes the writer lock.
-        self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
-        Ok(true)
     }
 
     /// Writes a batch, and its row of the journal with all lessons that are in none yet. If that fails, nobody knows whether

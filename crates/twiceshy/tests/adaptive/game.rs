@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use twiceshy::{AdaptiveFilter, Query, Record, ReverseMap};
+use twiceshy::{AdaptiveFilter, Lookup, Query, Record};
 
 use super::*;
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use twiceshy::reverse_map::Row;
-use twiceshy::{Adapted, ReverseMap};
+use twiceshy::{Adapted, Lookup, ReverseMap};
 
 use super::*;
 
@@ -24,18 +24,8 @@ impl Counting {
     }
 }
 
-impl ReverseMap for Counting {
+impl Lookup for Counting {
     type Error = Infallible;
-
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
-        self.writes.set(self.writes.get() + 1);
-        self.map.insert(hash, key, value)
-    }
-
-    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
-        self.writes.set(self.writes.get() + 1);
-        self.map.remove(hash, key)
-    }
 
     fn visit(
         &self,
@@ -49,6 +39,18 @@ impl ReverseMap for Counting {
     fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
         self.reads.set(self.reads.get() + 1);
         self.map.contains(hash, key)
+    }
+}
+
+impl ReverseMap for Counting {
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
+        self.writes.set(self.writes.get() + 1);
+        self.map.insert(hash, key, value)
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
+        self.writes.set(self.writes.get() + 1);
+        self.map.remove(hash, key)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Adaptive filters: what they learned comes back, and damage is refused.
 
+use twiceshy::reverse_map::Rows;
 use twiceshy::{AdaptiveSet, Growth, MemoryMap, Query};
 
 use super::*;
@@ -175,7 +176,7 @@ fn nested_and_disordered_fingerprints_are_refused() {
     let _ = filter.insert_hash(hash(0x1000)).unwrap();
     let _ = filter.insert_hash(hash(0x2033)).unwrap();
     let Query::Maybe(ticket) = filter.query_hash(hash(0x2044)) else { panic!("they begin alike") };
-    filter.adapt_hash(&ticket, hash(0x2044), [hash(0x2033)]).unwrap();
+    filter.adapt_hash(&ticket, hash(0x2044), &Rows::of_hashes([hash(0x2033)])).unwrap();
     let good = filter.to_bytes();
     AdaptiveFilter::from_bytes(&good).unwrap();
     // The extension word follows the run ends.
