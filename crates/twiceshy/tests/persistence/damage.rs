@@ -107,7 +107,7 @@ fn any_bytes_are_a_filter_or_refused_and_queries_on_them_end<S: Subject>() {
 
 /// Writes all kinds of nonsense into tables, and tells how often that was a filter.
 pub(super) fn any_bytes<S: Subject>() -> u32 {
-    let (mut numbers, mut accepted) = (Numbers(1), 0);
+    let (mut random, mut accepted) = (Random(1), 0);
     for good in S::files() {
         let tables_at = tables_at(&good);
         for round in 0..600 {
@@ -118,11 +118,11 @@ pub(super) fn any_bytes<S: Subject>() -> u32 {
             match round {
                 0 => bytes[from..].fill(0xFF),
                 1 => bytes[from..].fill(0),
-                2..150 => bytes[from..].fill_with(|| numbers.next() as u8),
-                150..300 => bytes[from..].fill_with(|| (numbers.next() & numbers.next()) as u8),
+                2..150 => bytes[from..].fill_with(|| random.next() as u8),
+                150..300 => bytes[from..].fill_with(|| (random.next() & random.next()) as u8),
                 _ => (0..8).for_each(|_| {
-                    let at = from + numbers.below((good.len() - from) as u64) as usize;
-                    bytes[at] = numbers.next() as u8;
+                    let at = from + random.below((good.len() - from) as u64) as usize;
+                    bytes[at] = random.next() as u8;
                 }),
             }
             if bytes == good {

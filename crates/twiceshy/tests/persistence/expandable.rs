@@ -58,7 +58,7 @@ fn files() -> Vec<Vec<u8>> {
 /// Asks a view everything. Only that it ends without a panic counts.
 fn interrogate(bytes: &[u8]) {
     let Ok(view) = ExpandableFilter::view(bytes) else { return };
-    let hashes: Vec<u64> = (0..100).map(|i| Numbers(i).next()).chain([0, u64::MAX]).collect();
+    let hashes: Vec<u64> = (0..100).map(|i| Random(i).next()).chain([0, u64::MAX]).collect();
     let mut found = vec![false; hashes.len()];
     view.contains_hash_batch(&hashes, &mut found);
     for (&hash, found) in hashes.iter().zip(found) {

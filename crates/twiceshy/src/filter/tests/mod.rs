@@ -13,11 +13,13 @@ mod quotient;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use twiceshy_testkit::Random;
+use twiceshy_testkit::weak::{SPREADS, Spread};
+
 use crate::error::ReadError;
 use crate::filter::adaptive::AdaptiveFilter;
 use crate::filter::expandable::ExpandableFilter;
 use crate::filter::quotient::QuotientFilter;
-use crate::random::{Random, SPREADS, Spread};
 
 /// A filter that can be written and read.
 trait Written: Sized {
