@@ -152,11 +152,3 @@ fn a_table_that_cannot_be_had_is_an_error() {
     let error = builder().quotient_bits(45).build().expect_err("64 TiB");
     assert!(error.to_string().contains("allocate"), "{error}");
 }
-
-#[test]
-fn the_hash_key_is_in_no_debug_output() {
-    let secret = "7".repeat(16);
-    let key = HashKey::from_bytes(secret.as_bytes().try_into().unwrap());
-    let filter = ExpandableFilter::builder().hasher(Hasher::keyed(key)).build().unwrap();
-    assert!(!format!("{filter:?}").contains("55"));
-}

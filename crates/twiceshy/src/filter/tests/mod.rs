@@ -8,6 +8,7 @@
 
 mod adaptive;
 mod expandable;
+mod laws;
 mod quotient;
 
 use std::collections::BTreeMap;
@@ -20,15 +21,17 @@ use crate::error::ReadError;
 use crate::filter::adaptive::AdaptiveFilter;
 use crate::filter::expandable::ExpandableFilter;
 use crate::filter::quotient::QuotientFilter;
+use crate::hash::Hasher;
 
 /// A filter that can be written and read.
-trait Written: Sized {
+trait Written: Sized + Send + Sync + 'static {
     fn write(&self) -> Vec<u8>;
     /// What every way to read these bytes gives.
     fn read(bytes: &[u8]) -> [Result<Self, ReadError>; 3];
     /// What can be asked without a key.
     fn contents(&self) -> impl Debug + PartialEq;
     fn has(&self, hash: u64) -> bool;
+    fn hasher(&self) -> &Hasher;
 }
 
 macro_rules! written {
@@ -52,6 +55,10 @@ macro_rules! written {
 
             fn has(&self, hash: u64) -> bool {
                 self.contains_hash(hash)
+            }
+
+            fn hasher(&self) -> &Hasher {
+                self.hasher()
             }
         }
     };

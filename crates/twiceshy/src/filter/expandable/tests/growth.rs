@@ -265,13 +265,6 @@ fn counters_do_not_overflow() {
 }
 
 #[test]
-fn filters_of_other_hashes_do_not_merge() {
-    let mut one = builder().build().unwrap();
-    let other = ExpandableFilter::builder().hasher(Hasher::fast_with_seed(1)).build().unwrap();
-    assert!(matches!(one.merge_from(&other), Err(MergeError::DifferentHash)));
-}
-
-#[test]
 fn spread_growth_moves_a_few_slots_at_a_time_and_ends_in_time() {
     let mut filter = builder().spread_growth(true).build().unwrap();
     let mut at_once = builder().build().unwrap();
