@@ -29,27 +29,30 @@ impl<F: Lawful> Kept<F> {
         Self { filter, members: Multiset::new() }
     }
 
-    /// Whether it worked. If it did not, everything is as it was.
-    pub(super) fn attempt(&mut self, operation: impl FnOnce(&mut F) -> Result<(), String>) -> bool {
+    /// What came of it. If nothing did, everything is as it was.
+    fn attempt<T>(&mut self, operation: impl FnOnce(&mut F) -> Result<T, String>) -> Option<T> {
         let before = self.filter.bytes();
         let done = operation(&mut self.filter);
         if let Err(error) = &done {
             assert!(self.filter.bytes() == before, "an error changed something: {error}");
         }
-        done.is_ok()
+        done.ok()
     }
 
-    /// The same for what the filter may not have at all; `false` then, too.
+    /// Whether there is such an operation, and it worked.
     pub(super) fn attempt_if_any(&mut self, operation: impl FnOnce(&mut F) -> Done) -> bool {
-        self.attempt(|filter| operation(filter).unwrap_or(Err("there is no such operation".into())))
+        let no_such_operation = || Err("there is no such operation".into());
+        self.attempt(|filter| operation(filter).unwrap_or_else(no_such_operation)).is_some()
     }
 
+    /// Whether it found room.
     pub(super) fn insert(&mut self, key: u16) -> bool {
-        let done = self.attempt(|filter| filter.insert(&key.to_le_bytes()));
-        if done {
-            self.remember(key);
-        }
-        done
+        let was_found = self.filter.contains(&key.to_le_bytes());
+        let Some(is_new) = self.attempt(|filter| filter.insert(&key.to_le_bytes())) else { return false };
+        assert!(is_new || was_found, "{key} was not new, and was not found");
+        assert!(F::COUNTS || is_new == (self.members.count(&key) == 0), "{key} is new: {is_new}");
+        self.remember(key);
+        true
     }
 
     fn remember(&mut self, key: u16) {
@@ -67,13 +70,18 @@ impl<F: Lawful> Kept<F> {
         let bytes = bytes_of(keys);
         let done = match F::WHOLE_BATCHES {
             true => self.attempt(|filter| filter.insert_batch(&slices(&bytes))),
-            false => self.filter.insert_batch(&slices(&bytes)).is_ok(),
+            false => self.filter.insert_batch(&slices(&bytes)).ok(),
         };
         // The keys before an error may be in.
         let in_anyway = |key: &&u16| !F::WHOLE_BATCHES && self.filter.contains(&key.to_le_bytes());
-        let inserted = if done { keys.len() } else { keys.iter().take_while(in_anyway).count() };
+        let inserted = if done.is_some() { keys.len() } else { keys.iter().take_while(in_anyway).count() };
+        let before = self.members.distinct();
         keys[..inserted].iter().for_each(|&key| self.remember(key));
-        done
+        if let Some(new) = done {
+            let new_keys = self.members.distinct() - before;
+            assert!(if F::COUNTS { new <= keys.len() as u64 } else { new == new_keys }, "{new} new");
+        }
+        done.is_some()
     }
 
     /// Removes a member, if there is such an operation.

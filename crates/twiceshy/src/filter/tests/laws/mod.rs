@@ -74,8 +74,10 @@ trait Lawful: Clone + Debug + Send + Sync + 'static {
     fn make(size: Size, number: u64, hasher: Hasher) -> Self;
     fn empty_like(&self) -> Self;
 
-    fn insert(&mut self, key: &[u8]) -> Result<(), String>;
-    fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<(), String>;
+    /// Whether something new came in: the key, or for whoever counts its fingerprint.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, String>;
+    /// How many were new.
+    fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<u64, String>;
     /// Whether it was there.
     fn remove(&mut self, key: &[u8]) -> Option<bool>;
     /// Whether there is something to clear with.
@@ -107,11 +109,11 @@ trait Lawful: Clone + Debug + Send + Sync + 'static {
 /// The methods that have the same names in all filters and sets.
 macro_rules! named_alike {
     () => {
-        fn insert(&mut self, key: &[u8]) -> Result<(), String> {
-            self.insert(key).map(drop).map_err(|error| error.to_string())
+        fn insert(&mut self, key: &[u8]) -> Result<bool, String> {
+            self.insert(key).map_err(|error| error.to_string())
         }
-        fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<(), String> {
-            self.insert_batch(keys).map(drop).map_err(|error| error.to_string())
+        fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<u64, String> {
+            self.insert_batch(keys).map_err(|error| error.to_string())
         }
         fn shrink(&mut self) -> super::Done {
             Some(self.shrink_to_fit().map_err(|error| error.to_string()))
