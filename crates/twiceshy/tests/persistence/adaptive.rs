@@ -4,7 +4,14 @@ use twiceshy::{AdaptiveSet, Growth, MemoryMap, Query};
 
 use super::*;
 
-subject!(Adaptive(AdaptiveFilter), files, interrogate);
+subject!(Adaptive(AdaptiveFilter), files, interrogate, {
+    const SLOT_BITS: RangeInclusive<u8> = 1..=64;
+    const BLOCK_WORDS: usize = SLOTS + 8;
+    fn claim(bytes: &mut [u8]) {
+        // New fingerprints may be as short as that.
+        bytes[REMAINDER_BITS] = 1;
+    }
+});
 
 // The fields that only this kind has.
 const REMAINDER_BITS: usize = OWN;

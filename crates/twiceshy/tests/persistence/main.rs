@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use twiceshy::error::ReadError;
@@ -41,6 +42,17 @@ trait Subject: Sized {
     /// Asks a view everything. Only that it ends without a panic counts.
     fn interrogate(bytes: &[u8]);
 
+    /// Bytes of the directory of a file, between the header and the tables, if there is one.
+    fn directory_bytes(_bytes: &[u8]) -> usize {
+        0
+    }
+    /// The fewest and the most bits that a slot can have in a table of 2^48 slots.
+    const SLOT_BITS: RangeInclusive<u8>;
+    /// Bytes of a block before its slots.
+    const BLOCK_WORDS: usize;
+    /// Makes a file with one table right again whose header claims that this table is of another size.
+    fn claim(bytes: &mut [u8]);
+
     fn read_from(reader: impl Read) -> Result<Self, ReadError>;
     fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError>;
     fn load(path: &Path) -> Result<Self, ReadError>;
@@ -64,9 +76,9 @@ trait Subject: Sized {
     fn table_bytes(&self) -> usize;
 }
 
-/// Makes a [`Subject`] of a kind that has `files` and a way to `interrogate` one.
+/// Makes a [`Subject`] of a kind that has `files`, a way to `interrogate` one, and more to say of its own.
 macro_rules! subject {
-    ($kind:ident($filter:ident), $files:ident, $interrogate:ident) => {
+    ($kind:ident($filter:ident), $files:ident, $interrogate:ident, { $($own:item)+ }) => {
         impl Subject for $filter {
             const KIND: FilterKind = FilterKind::$kind;
             fn files() -> Vec<Vec<u8>> {
@@ -75,6 +87,7 @@ macro_rules! subject {
             fn interrogate(bytes: &[u8]) {
                 $interrogate(bytes)
             }
+            $($own)+
             fn read_from(reader: impl Read) -> Result<Self, ReadError> {
                 $filter::read_from(reader)
             }
@@ -142,9 +155,8 @@ fn long(number: u64) -> Vec<u8> {
 }
 
 /// Where the tables of a file begin: behind the directory, if there is one.
-fn tables_at(bytes: &[u8]) -> usize {
-    let is_expandable = bytes[KIND] == FilterKind::Expandable as u8;
-    BODY + if is_expandable { usize::from(bytes[expandable::TABLES]) * expandable::RECORD } else { 0 }
+fn tables_at<S: Subject>(bytes: &[u8]) -> usize {
+    BODY + S::directory_bytes(bytes)
 }
 
 /// The file with a field of its header changed and the checksums right.

@@ -4,7 +4,14 @@ use twiceshy::error::InsertError;
 
 use super::*;
 
-subject!(Quotient(QuotientFilter), files, interrogate);
+subject!(Quotient(QuotientFilter), files, interrogate, {
+    const SLOT_BITS: RangeInclusive<u8> = 1..=16;
+    const BLOCK_WORDS: usize = SLOTS;
+    fn claim(bytes: &mut [u8]) {
+        // It need not grow.
+        bytes[MAX_QUOTIENT_BITS] = bytes[QUOTIENT_BITS];
+    }
+});
 
 pub(super) fn empty(quotient_bits: u32, remainder_bits: u32) -> QuotientFilter {
     QuotientFilter::builder()

@@ -17,7 +17,7 @@ pub(super) fn comes_back<S: Subject>(filter: &S, what: &str) {
     let mut written = Vec::new();
     filter.write_to(&mut written).unwrap();
     assert_eq!(written, bytes, "{what}");
-    assert_eq!(bytes.len(), tables_at(&bytes) + filter.table_bytes(), "{what}");
+    assert_eq!(bytes.len(), tables_at::<S>(&bytes) + filter.table_bytes(), "{what}");
     S::verified(&bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(S::view_contents(&bytes), (filter.contents(), bytes.clone()), "{what}");
     let any = AnyFilter::read_from(bytes.as_slice()).unwrap();
