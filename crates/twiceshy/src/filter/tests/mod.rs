@@ -1,4 +1,5 @@
-//! A law for every kind of filter: **whatever can be written can be read.**
+//! What every filter promises: the laws are in `laws/`. Here is one that looks at more histories than the others:
+//! **whatever can be written can be read.**
 //!
 //! After every operation of a random history, whether it worked or not, the filter's bytes are read in every way
 //! there is, and what was read is the same filter: the same bytes again, the same contents, the same answers.
