@@ -10,6 +10,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use twiceshy::error::SetError;
 use twiceshy::{Adapted, AdaptiveFilter, AdaptiveSet, Growth, Hasher, MemoryMap, Query, Record};
+use twiceshy_testkit::weak;
 
 const MAX_OPERATIONS: usize = 48;
 
@@ -35,16 +36,9 @@ enum Limit {
     Refuse,
 }
 
+/// Which of the hash functions of [`weak::WORDS`].
 #[derive(Arbitrary, Debug, Clone, Copy)]
-enum Hash {
-    Identity,
-    Constant,
-    ThreeBits,
-    EightBits,
-    LastSixBits,
-    End,
-    Good,
-}
+struct Hash(u8);
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
@@ -81,30 +75,10 @@ impl Tag {
     }
 }
 
-/// All words but the first are good, unless said otherwise.
-fn good(bytes: &[u8], index: u32) -> u64 {
-    Hasher::fast().word_bytes(bytes, index)
-}
-
 impl Hash {
     fn hasher(self) -> Hasher {
-        Hasher::chosen(match self {
-            Self::Identity => |bytes, index| if index == 0 { u64::from(bytes[0]) << 56 } else { 0 },
-            Self::Constant => |bytes, index| if index == 0 { u64::MAX / 3 } else { good(bytes, index) },
-            Self::ThreeBits => |bytes, index| {
-                if index == 0 { good(bytes, 0) & 7 << 61 } else { good(bytes, index) }
-            },
-            Self::EightBits => |bytes, index| {
-                if index == 0 { good(bytes, 0) & 255 << 56 } else { good(bytes, index) }
-            },
-            Self::LastSixBits => |bytes, index| {
-                if index == 0 { good(bytes, 0) & 63 } else { good(bytes, index) }
-            },
-            Self::End => |bytes, index| {
-                if index == 0 { !(good(bytes, 0) >> 7) } else { good(bytes, index) }
-            },
-            Self::Good => good,
-        })
+        let (_, word) = weak::WORDS[usize::from(self.0) % weak::WORDS.len()];
+        Hasher::chosen(word)
     }
 }
 

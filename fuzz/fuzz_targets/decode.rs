@@ -8,14 +8,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use twiceshy::reverse_map::Rows;
-use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, Insertion, Query, QuotientFilter};
-
-const HEADER: usize = 128;
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, Insertion, Query, QuotientFilter};
+use twiceshy_testkit::file::field::*;
+use twiceshy_testkit::file::{put, reseal, slots_of};
 
 // The kinds of filters.
-const QUOTIENT: u8 = 1;
-const ADAPTIVE: u8 = 2;
-const EXPANDABLE: u8 = 3;
+const QUOTIENT: u8 = FilterKind::Quotient as u8;
+const ADAPTIVE: u8 = FilterKind::Adaptive as u8;
+const EXPANDABLE: u8 = FilterKind::Expandable as u8;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
         1 => {
             let mut bytes = rest.to_vec();
             // A file of an expandable filter stays one.
-            let kind = if bytes.get(10) == Some(&EXPANDABLE) { EXPANDABLE } else { kind };
+            let kind = if bytes.get(KIND) == Some(&EXPANDABLE) { EXPANDABLE } else { kind };
             seal(&mut bytes, kind);
             examine_all(&bytes);
         }
@@ -60,21 +60,14 @@ fn examine_all(bytes: &[u8]) {
     }
 }
 
-fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
-    bytes[at..at + field.len()].copy_from_slice(field);
-}
-
 /// Magic, version, kind and checksums.
 fn seal(bytes: &mut [u8], kind: u8) {
-    if bytes.len() < HEADER {
+    if bytes.len() < BODY {
         return;
     }
     put(bytes, 0, b"twiceshy\x01\x00");
-    put(bytes, 10, &[kind]);
-    let sum = crc32fast::hash(&bytes[HEADER..]);
-    put(bytes, 72, &sum.to_le_bytes());
-    let sum = crc32fast::hash(&bytes[..124]);
-    put(bytes, 124, &sum.to_le_bytes());
+    put(bytes, KIND, &[kind]);
+    reseal(bytes);
 }
 
 /// A header with a small shape from the first bytes, the rest as its table.
@@ -86,25 +79,25 @@ fn shaped(data: &[u8], kind: u8) -> Vec<u8> {
     let total = (1u64 << quotient_bits) + u64::from(spill);
     let words = if kind == ADAPTIVE { 25 } else { 17 };
     let table = total.div_ceil(64) * (words + 8 * u64::from(slot_bits)) + 16;
-    let mut bytes = vec![0; HEADER];
-    put(&mut bytes, 11, &[1 + byte(3) % 2, quotient_bits, slot_bits, kind - 1, 1 + byte(4) % 255]);
+    let mut bytes = vec![0; BODY];
+    put(&mut bytes, HASH, &[1 + byte(3) % 2, quotient_bits, slot_bits, kind - 1, 1 + byte(4) % 255]);
     if kind == ADAPTIVE {
         let stop = byte(5) / 4 % 2;
         put(
             &mut bytes,
-            76,
+            OWN,
             &[1 + byte(5) / 8 % slot_bits.saturating_sub(stop).max(1), stop, byte(3) / 2 % 3],
         );
     }
-    put(&mut bytes, 16, &spill.to_le_bytes());
+    put(&mut bytes, SPILL, &spill.to_le_bytes());
     let largest = (quotient_bits + byte(5) % 4).min(quotient_bits + slot_bits - 1);
-    put(&mut bytes, 20, &[if kind == ADAPTIVE { 48 } else { largest }]);
-    for (at, i) in [(40, 6), (48, 7), (56, 8)] {
+    put(&mut bytes, MAX_QUOTIENT_BITS, &[if kind == ADAPTIVE { 48 } else { largest }]);
+    for (at, i) in [(USED, 6), (LEN, 7), (DISTINCT, 8)] {
         put(&mut bytes, at, &u64::from(byte(i)).to_le_bytes());
     }
-    put(&mut bytes, 64, &table.to_le_bytes());
+    put(&mut bytes, BODY_BYTES, &table.to_le_bytes());
     bytes.extend(data.iter().skip(9).take(table as usize));
-    bytes.resize(HEADER + table as usize, 0);
+    bytes.resize(BODY + table as usize, 0);
     // The padding is 0: there is nothing to be learned from other bytes.
     let end = bytes.len() - 16;
     bytes[end..].fill(0);
@@ -115,7 +108,7 @@ fn shaped(data: &[u8], kind: u8) -> Vec<u8> {
 /// Sets the counters of the header to what is in the table, if it can be read that way.
 fn set_counts(bytes: &mut [u8], kind: u8) {
     // The header may claim more than there are slots: begin with none.
-    for at in [40, 48, 56] {
+    for at in [USED, LEN, DISTINCT] {
         put(bytes, at, &0u64.to_le_bytes());
     }
     seal(bytes, kind);
@@ -127,7 +120,7 @@ fn set_counts(bytes: &mut [u8], kind: u8) {
             used += slots_of(entry.count, view.remainder_bits());
         }
     } else if let Ok(view) = AdaptiveFilter::view(bytes) {
-        let stop = u32::from(bytes[77]);
+        let stop = u32::from(bytes[OWN + 1]);
         for entry in view.iter() {
             let stored = entry.prefix.len() - view.quotient_bits() + stop;
             let tag_bits = 64 - entry.tag.leading_zeros();
@@ -135,19 +128,10 @@ fn set_counts(bytes: &mut [u8], kind: u8) {
             (distinct, len) = (distinct + 1, len + 1);
         }
     }
-    for (at, number) in [(40, used), (48, len), (56, distinct)] {
+    for (at, number) in [(USED, used), (LEN, len), (DISTINCT, distinct)] {
         put(bytes, at, &number.to_le_bytes());
     }
     seal(bytes, kind);
-}
-
-/// Slots that an entry takes, from the format's description.
-fn slots_of(count: u64, slot_bits: u32) -> u64 {
-    match count {
-        0..=2 => count,
-        3.. if slot_bits == 1 => 3 + 2 * u64::from((u128::from(count - 3) + 1).ilog2()) + 1,
-        3.. => 3 + u64::from((count - 3).checked_ilog2().unwrap_or(0) / (slot_bits - 1)) + 1,
-    }
 }
 
 fn examine(bytes: &[u8]) {
@@ -211,7 +195,8 @@ fn use_it(mut filter: QuotientFilter) {
     check(&filter);
     assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
     // More quotient bits, or more spill slots.
-    let grown = filter.to_bytes()[12..20] != before[12..20];
+    let grown =
+        filter.to_bytes()[QUOTIENT_BITS..MAX_QUOTIENT_BITS] != before[QUOTIENT_BITS..MAX_QUOTIENT_BITS];
     for &hash in &inserted {
         assert!(filter.remove_hash(hash));
     }

@@ -3,11 +3,10 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use twiceshy::{ExpandableFilter, Hasher, Mode};
+use twiceshy_testkit::{BitString, Strings};
 
 const MAX_OPERATIONS: usize = 200;
 
@@ -85,22 +84,8 @@ impl Shape {
     }
 }
 
-/// Strings of bits, at the top, with their lengths and counts.
-type Strings = BTreeMap<(u64, u32), u64>;
-
-fn cut(hash: u64, len: u32) -> u64 {
-    if len == 0 { 0 } else { hash >> (64 - len) << (64 - len) }
-}
-
 fn stored(filter: &ExpandableFilter) -> Strings {
-    let mut strings = Strings::new();
-    for entry in filter {
-        let text = entry.prefix.to_string();
-        let len = text.len() as u32;
-        let bits = u64::from_str_radix(&text, 2).unwrap_or(0);
-        *strings.entry((if len == 0 { 0 } else { bits << (64 - len) }, len)).or_insert(0) += entry.count;
-    }
-    strings
+    Strings(filter.iter().map(|entry| (BitString::parse(&entry.prefix.to_string()), entry.count)).collect())
 }
 
 struct Pair {
@@ -110,45 +95,26 @@ struct Pair {
 }
 
 impl Pair {
-    fn longest(&self, hash: u64) -> Option<(u64, u32)> {
-        let matching = self.strings.keys().filter(|(bits, len)| cut(hash, *len) == *bits);
-        matching.max_by_key(|(_, len)| *len).copied()
+    fn longest(&self, hash: u64) -> Option<BitString> {
+        self.strings.longest(BitString::of_hash(hash))
     }
 
-    fn take(&mut self, string: (u64, u32)) {
-        let count = self.strings.get_mut(&string).expect("it is there");
-        *count -= 1;
-        if *count == 0 {
-            self.strings.remove(&string);
-        }
+    fn take(&mut self, string: BitString) {
+        assert_eq!(self.strings.0.take(&string, 1), 1, "it is there");
     }
 
     fn add(&mut self, hash: u64) {
-        let len = self.filter.fingerprint_bits().min(64);
-        *self.strings.entry((cut(hash, len), len)).or_insert(0) += 1;
+        self.strings.0.add(BitString::of_hash(hash).cut(self.filter.fingerprint_bits()), 1);
     }
 
-    /// What the filter holds must be strings of the members, each of one: the longest first.
+    /// What the filter holds must be strings of the members, each of one.
     fn adopt(&mut self) {
         self.strings = stored(&self.filter);
-        let mut free = self.members.clone();
-        let mut strings: Vec<_> = self.strings.iter().collect();
-        strings.sort_by_key(|((_, len), _)| std::cmp::Reverse(*len));
-        for ((bits, len), count) in strings {
-            for _ in 0..*count {
-                let owner = free.iter().position(|hash| cut(*hash, *len) == *bits);
-                free.swap_remove(owner.expect("a string belongs to somebody"));
-            }
-        }
-        assert!(free.is_empty(), "members without a string");
+        self.strings.belong_to(self.members.iter().map(|&hash| BitString::of_hash(hash))).unwrap();
     }
 
     fn check(&mut self) {
-        let full = self.filter.fingerprint_bits();
-        for ((bits, len), count) in std::mem::take(&mut self.strings) {
-            let len = len.min(full);
-            *self.strings.entry((cut(bits, len), len)).or_insert(0) += count;
-        }
+        self.strings = std::mem::take(&mut self.strings).cut(self.filter.fingerprint_bits());
         assert_eq!(stored(&self.filter), self.strings, "contents");
         assert_eq!(self.filter.len(), self.members.len() as u64);
         for key in 0..=255u8 {
@@ -167,7 +133,7 @@ impl Pair {
 
 fuzz_target!(|case: Case| {
     let Case { shape, spread, operations } = case;
-    let mut pair = Pair { filter: shape.build(), strings: Strings::new(), members: Vec::new() };
+    let mut pair = Pair { filter: shape.build(), strings: Strings::default(), members: Vec::new() };
     for operation in operations.into_iter().take(MAX_OPERATIONS) {
         run(&mut pair, operation, spread);
         pair.check();
@@ -206,7 +172,7 @@ fn run(pair: &mut Pair, operation: Operation, spread: Spread) {
             let full = pair.filter.fingerprint_bits();
             match pair.filter.rejuvenate_hash(hash) {
                 Ok(longer) => {
-                    assert_eq!(longer, string.1 < full);
+                    assert_eq!(longer, string.len < full);
                     if longer {
                         pair.take(string);
                         pair.add(hash);
@@ -256,7 +222,7 @@ fn run(pair: &mut Pair, operation: Operation, spread: Spread) {
         Operation::CloneIt => pair.filter = pair.filter.clone(),
         Operation::Clear => {
             pair.filter.clear();
-            pair.strings.clear();
+            pair.strings = Strings::default();
             pair.members.clear();
         }
     }

@@ -4,12 +4,12 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use twiceshy::error::{InsertError, MergeError, ResizeError};
 use twiceshy::{Hasher, QuotientFilter};
+use twiceshy_testkit::Multiset;
+use twiceshy_testkit::file::{field, slots_of};
 
 /// Larger tables are slow and show nothing new.
 const MAX_QUOTIENT_BITS: u32 = 9;
@@ -118,15 +118,6 @@ impl Shape {
     }
 }
 
-/// Slots that an entry takes, from the format's description.
-fn slots_of(count: u64, slot_bits: u32) -> u64 {
-    match count {
-        0..=2 => count,
-        3.. if slot_bits == 1 => 3 + 2 * u64::from((u128::from(count - 3) + 1).ilog2()) + 1,
-        3.. => 3 + u64::from((count - 3).checked_ilog2().unwrap_or(0) / (slot_bits - 1)) + 1,
-    }
-}
-
 /// Spill slots of the standard shapes.
 fn standard_spill(quotient_bits: u32) -> u64 {
     match quotient_bits {
@@ -137,7 +128,8 @@ fn standard_spill(quotient_bits: u32) -> u64 {
     }
 }
 
-type Contents = BTreeMap<u64, u64>;
+/// Fingerprints with their counts.
+type Contents = Multiset<u64>;
 
 struct Pair {
     filter: QuotientFilter,
@@ -153,7 +145,7 @@ impl Pair {
     fn new(shape: Shape, spread: Spread) -> Self {
         let filter = shape.build();
         let spill = shape.limits.map(|(_, spill)| u64::from(spill % 20));
-        let largest = u32::from(filter.to_bytes()[20]);
+        let largest = u32::from(filter.to_bytes()[field::MAX_QUOTIENT_BITS]);
         Self { filter, model: Contents::new(), spill, largest, spread }
     }
 
@@ -166,7 +158,7 @@ impl Pair {
     }
 
     fn len(&self) -> u64 {
-        self.model.values().sum()
+        self.model.total()
     }
 
     /// Whether `contents` fit a table of so many quotient bits, by laying them out one by one.
@@ -177,7 +169,7 @@ impl Pair {
         };
         let total = (1 << quotient_bits) + self.spill.unwrap_or_else(|| standard_spill(quotient_bits));
         let (mut free, mut used) = (0, 0);
-        for (&fingerprint, &count) in contents {
+        for (&fingerprint, count) in contents.iter() {
             let slots = slots_of(count, slot_bits);
             free = (fingerprint >> slot_bits).max(free) + slots;
             used += slots;
@@ -239,12 +231,10 @@ impl Pair {
             return false;
         }
         let mut new = self.model.clone();
-        if copies > 0 {
-            *new.entry(fingerprint).or_default() += copies;
-        }
+        new.add(fingerprint, copies);
         match result {
             Ok(first) => {
-                assert_eq!(first, copies > 0 && !self.model.contains_key(&fingerprint));
+                assert_eq!(first, copies > 0 && self.model.count(&fingerprint) == 0);
                 self.model = new;
                 true
             }
@@ -261,10 +251,10 @@ impl Pair {
         let mut new = self.model.clone();
         let mut first = 0;
         for &hash in &hashes {
-            let count = new.entry(self.fingerprint(hash)).or_default();
-            first += u64::from(*count == 0);
-            let Some(sum) = count.checked_add(1) else { return true };
-            *count = sum;
+            if new.count(&self.fingerprint(hash)) == u64::MAX {
+                return true;
+            }
+            first += u64::from(new.add(self.fingerprint(hash), 1) == 1);
         }
         match self.filter.insert_hash_batch(&hashes) {
             Ok(inserted) => {
@@ -287,16 +277,10 @@ impl Pair {
     fn remove(&mut self, key: u8, copies: u64) -> bool {
         let hash = self.hash(key);
         let fingerprint = self.fingerprint(hash);
-        let count = self.model.get(&fingerprint).copied().unwrap_or(0);
-        let removed = copies.min(count);
+        let removed = self.model.take(&fingerprint, copies);
         match copies {
             1 => assert_eq!(self.filter.remove_hash(hash), removed == 1),
             _ => assert_eq!(self.filter.remove_hash_many(hash, copies), removed),
-        }
-        if removed == count {
-            self.model.remove(&fingerprint);
-        } else {
-            self.model.insert(fingerprint, count - removed);
         }
         true
     }
@@ -354,9 +338,7 @@ impl Pair {
         self.len().checked_add(other.len())?;
         for pair in [self, other] {
             let cut = pair.filter.fingerprint_bits() - bits;
-            for (&fingerprint, &count) in &pair.model {
-                *union.entry(fingerprint >> cut).or_default() += count;
-            }
+            union.extend(pair.model.iter().map(|(&fingerprint, count)| (fingerprint >> cut, count)));
         }
         Some(union)
     }
@@ -430,18 +412,18 @@ impl Pair {
         let view = QuotientFilter::view(&bytes).expect("a header that reads back");
         view.verify().expect("a valid table");
         assert_eq!(filter.len(), self.len());
-        assert_eq!(filter.distinct(), self.model.len() as u64);
-        let slots = self.model.values().map(|&count| slots_of(count, filter.remainder_bits()));
+        assert_eq!(filter.distinct(), self.model.distinct());
+        let slots = self.model.iter().map(|(_, count)| slots_of(count, filter.remainder_bits()));
         assert_eq!(filter.used_slots(), slots.sum::<u64>());
         assert!(filter.used_slots() <= filter.capacity());
-        assert!(filter.iter().map(|e| (e.fingerprint, e.count)).eq(self.model.iter().map(|(&f, &c)| (f, c))));
+        assert!(filter.iter().map(|e| (e.fingerprint, e.count)).eq(self.model.iter().map(|(&f, c)| (f, c))));
         let shift = 64 - filter.fingerprint_bits();
-        let near = self.model.keys().flat_map(|&f| [f.wrapping_sub(1), f, f + 1]);
+        let near = self.model.things().flat_map(|&f| [f.wrapping_sub(1), f, f + 1]);
         let hashes: Vec<u64> = near.chain([0, 1, u64::MAX]).map(|fingerprint| fingerprint << shift).collect();
         let mut found = vec![false; hashes.len()];
         filter.contains_hash_batch(&hashes, &mut found);
         for (&hash, found) in hashes.iter().zip(found) {
-            let count = self.model.get(&self.fingerprint(hash)).copied().unwrap_or(0);
+            let count = self.model.count(&self.fingerprint(hash));
             assert_eq!(filter.count_hash(hash), count);
             assert_eq!(view.count_hash(hash), count);
             assert_eq!((filter.contains_hash(hash), found), (count > 0, count > 0));
@@ -452,7 +434,7 @@ impl Pair {
     fn check_canonical(&self) {
         let mut again = self.filter.empty_like().expect("memory");
         let shift = 64 - self.filter.fingerprint_bits();
-        for (&fingerprint, &count) in &self.model {
+        for (&fingerprint, count) in self.model.iter() {
             again.insert_hash_many(fingerprint << shift, count).expect("it fitted before");
         }
         assert_eq!(again.to_bytes(), self.filter.to_bytes());

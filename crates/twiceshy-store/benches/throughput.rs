@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use twiceshy_store::engine::{Batch, Engine, EngineError, FjallEngine, RedbEngine, Space};
 use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, Database, Durability, EngineKind, FilteredDb};
+use twiceshy_testkit::mix;
 
 const ABOUT: &str = "Compares stores with the bare engine, by turns in one process.";
 const KEY_BYTES: usize = 16;
@@ -207,12 +208,6 @@ fn open(kind: EngineKind, path: &Path, cache_bytes: u64) -> Arc<dyn Engine> {
         EngineKind::Redb => Arc::new(RedbEngine::open(path, Some(cache_bytes)).expect("a new file")),
         kind => unreachable!("{} is not known here", kind.name()),
     }
-}
-
-fn mix(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// The key with this number; those of different streams differ.

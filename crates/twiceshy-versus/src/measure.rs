@@ -8,12 +8,14 @@ use std::hint::black_box;
 use std::ops::{Deref, DerefMut};
 use std::sync::Barrier;
 
+use twiceshy_testkit::scatter;
+
 use crate::adapters::{Contender, Kind, YARDSTICK};
 use crate::clock;
 use crate::op::Op;
 use crate::pages::{self, Cushion};
 use crate::pair::{Pair, Side, Turn, summarise, take_turns};
-use crate::plan::{Hash, Plan, mix};
+use crate::plan::{Hash, Plan};
 use crate::report::{HugePages, Row};
 use crate::stats::percentile;
 
@@ -189,7 +191,7 @@ impl<'a> Session<'a> {
             self.two_threads(&tables, &absent);
             drop(absent);
             let items = self.plan.items() as u64;
-            let chosen = |number| mix(number ^ !self.plan.seed) % items;
+            let chosen = |number| scatter(number ^ !self.plan.seed) % items;
             let present =
                 self.queries((0..queries as u64).map(|number| self.plan.present(self.hash, chosen(number))));
             self.contains(&tables, &present, [ContainsPresent, ContainsBatchPresent]);

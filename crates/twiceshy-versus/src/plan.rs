@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use clap::ValueEnum;
+use twiceshy_testkit::scatter;
 
 /// Who hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -115,33 +116,25 @@ impl Plan {
         match hash {
             Hash::Raw => {
                 let bits = self.fingerprint_bits();
-                let below = mix(number ^ self.seed.rotate_left(32)) >> bits;
+                let below = scatter(number ^ self.seed.rotate_left(32)) >> bits;
                 permute(number, self.seed, bits) << (64 - bits) | below
             }
-            Hash::Own => mix(self.seed.wrapping_add(number)),
+            Hash::Own => scatter(self.seed.wrapping_add(number)),
         }
     }
 
     /// Absent item number `number`. A counter starts where the one of the inserted items never gets.
     pub(crate) fn absent(&self, number: u64) -> u64 {
-        mix(self.seed.wrapping_add(1 << 60).wrapping_add(number))
+        scatter(self.seed.wrapping_add(1 << 60).wrapping_add(number))
     }
 }
 
-/// A bijection of 64-bit numbers that looks random: the finaliser of SplitMix64.
-pub(crate) fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// The same for numbers of `bits` bits: multiplying by odd numbers and folding the upper half onto the
-/// lower one can both be undone.
+/// What [`scatter`] is for 64 bits, for numbers of `bits` bits: multiplying by odd numbers and folding the upper half
+/// onto the lower one can both be undone.
 fn permute(number: u64, seed: u64, bits: u32) -> u64 {
     let mask = u64::MAX >> (64 - bits);
     let fold = bits.div_ceil(2);
-    let mut z = number.wrapping_add(mix(seed)) & mask;
+    let mut z = number.wrapping_add(scatter(seed)) & mask;
     for factor in [0x9e37_79b9_7f4a_7c15u64, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
         z = z.wrapping_mul(factor) & mask;
         z ^= z >> fold;

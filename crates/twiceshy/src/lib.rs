@@ -56,10 +56,12 @@ mod key;
 mod mem;
 mod persist;
 mod prefix;
-#[cfg(test)]
-mod random;
 pub mod reverse_map;
 mod table;
+
+// The unit tests of adaptive filters know it by this name.
+#[cfg(test)]
+use twiceshy_testkit as random;
 
 pub use filter::adaptive::{
     Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,

@@ -1,15 +1,11 @@
 //! The measured error rate is the promised one, within what chance allows.
 
 use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy_testkit::tolerance;
 
-/// How many of `queries` absent keys a filter finds. Present keys are below 2^40.
+/// How many of `queries` absent keys a filter finds.
 fn false_positives(filter: &QuotientFilter, queries: u64) -> f64 {
-    (0..queries).filter(|i| filter.contains(&((1u64 << 40) + i))).count() as f64
-}
-
-/// Five standard deviations: a fair filter fails once in a million runs, and the seeds are fixed.
-fn tolerance(queries: f64, rate: f64) -> f64 {
-    5.0 * (queries * rate * (1.0 - rate)).sqrt() + 1.0
+    tolerance::absent(queries).filter(|key| filter.contains(key)).count() as f64
 }
 
 fn hashers() -> [Hasher; 3] {
@@ -36,7 +32,7 @@ fn the_expected_rate_is_the_measured_one_over_widths_and_loads() {
                 let found = false_positives(&filter, queries);
                 let expected = queries as f64 * rate;
                 assert!(
-                    (found - expected).abs() <= tolerance(queries as f64, rate),
+                    (found - expected).abs() <= tolerance::of_count(queries as f64, rate),
                     "{hasher:?} r {remainder_bits} load {percent} %: found {found}, expected {expected}"
                 );
                 assert!(rate <= 2f64.powi(-(remainder_bits as i32)));
@@ -63,7 +59,7 @@ fn the_rate_asked_for_holds_until_the_filter_is_full() {
             assert!(filter.expected_error_rate() <= rate);
             let queries = 300_000;
             let found = false_positives(&filter, queries);
-            let allowed = queries as f64 * rate + tolerance(queries as f64, rate);
+            let allowed = queries as f64 * rate + tolerance::of_count(queries as f64, rate);
             assert!(found <= allowed, "rate {rate} capacity {capacity}: {found} > {allowed}");
         }
     }
@@ -84,7 +80,7 @@ fn the_rate_holds_at_every_size_of_a_growing_filter() {
         if filter.slots() != size || key == 99_999 {
             size = filter.slots();
             let found = false_positives(&filter, 50_000);
-            assert!(found <= 500.0 + tolerance(50_000.0, 0.01), "{size} slots: {found}");
+            assert!(found <= 500.0 + tolerance::of_count(50_000.0, 0.01), "{size} slots: {found}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of stores share: a model, random numbers, and a machine whose power can be cut.
+//! What the tests of stores share: a model, and a machine whose power can be cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -13,22 +13,6 @@ use twiceshy_store::engine::{
 use twiceshy_store::files::{Files, NewFile};
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, StoreBuilder, StoreError};
-
-/// Random numbers that are the same every time.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
 
 /// How many more steps a machine makes before its power is cut; negative: it never is.
 #[derive(Clone)]

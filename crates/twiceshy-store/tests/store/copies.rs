@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::common::{Disk, Random, SNAPSHOT, copy_folder, key, read_file, stranger, write_file};
+use crate::common::{Disk, SNAPSHOT, copy_folder, key, read_file, stranger, write_file};
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
+use twiceshy_testkit::Random;
 
 fn builder() -> StoreBuilder {
     let hasher = Hasher::keyed(HashKey::from_bytes([9; 16]));

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Model, Random, copy_folder, key, stranger};
+use crate::common::{Model, copy_folder, key, stranger};
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
+use twiceshy_testkit::{Random, effort};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
 
@@ -194,7 +195,7 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
 
 #[test]
 fn a_killed_process_loses_nothing() {
-    let times = std::env::var("TWICESHY_CRASHES").map_or(20, |times| times.parse().unwrap());
+    let times = effort::times("TWICESHY_CRASHES", 20);
     let folder = tempfile::tempdir().unwrap();
     for &kind in EngineKind::ALL {
         crash(kind, folder.path(), times);

@@ -1,9 +1,10 @@
 //! Stores beside a model: after every operation on small stores, on every engine, and with failures at every call.
 
-use crate::common::{Model, Random, key, stranger};
+use crate::common::{Model, key, stranger};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{AdaptiveStore, Durability, StoreBuilder};
+use twiceshy_testkit::Random;
 
 fn builder() -> StoreBuilder {
     AdaptiveStore::builder().error_rate(0.2).capacity(10)

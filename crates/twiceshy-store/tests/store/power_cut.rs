@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Disk, Model, Power, Random, key, stranger};
+use crate::common::{Disk, Model, Power, key, stranger};
 use redb::StorageBackend;
 use twiceshy::{HashKey, Hasher};
 use twiceshy_store::engine::RedbEngine;
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreBuilder, StoreError};
+use twiceshy_testkit::Random;
 
 const OPERATIONS: u64 = 40;
 

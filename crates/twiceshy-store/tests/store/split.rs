@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Disk, Random, key, stranger};
+use crate::common::{Disk, key, stranger};
 use twiceshy_store::engine::MemoryEngine;
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{AdaptiveStore, Database, Durability, FilteredDb, FilteredError};
+use twiceshy_testkit::Random;
 
 /// Somebody's database, which can be made to fail.
 #[derive(Default)]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Random, key, stranger};
+use crate::common::{key, stranger};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, Durability};
+use twiceshy_testkit::Random;
 
 /// Each thread has keys of its own, so that it knows what must be there.
 fn writer(store: &AdaptiveStore, thread: u64, operations: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {

@@ -99,8 +99,8 @@ pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 mod tests {
     use super::*;
     use crate::bits::cpu::dispatch;
-    use crate::random::Random;
     use crate::table::{Loader, Shape};
+    use twiceshy_testkit::Random;
 
     struct Ask<'a>(&'a Table, u64, u64);
     impl Kernel for Ask<'_> {

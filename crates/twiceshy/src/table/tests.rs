@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
-use crate::random::Random;
+use twiceshy_testkit::Random;
 
 /// A layout with a word of the filter's own in every block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,16 +14,14 @@ mod keys;
 mod limits;
 mod map_accesses;
 mod merge_and_load;
-#[path = "../numbers/mod.rs"]
-mod numbers;
 mod orders;
 mod rates;
 mod recovery;
 mod skew;
 mod zipf;
 
-use numbers::Numbers;
 use twiceshy::{AdaptiveFilterBuilder, AdaptiveSet, Growth, HashKey, Hasher, MemoryMap};
+use twiceshy_testkit::Random as Numbers;
 
 fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))

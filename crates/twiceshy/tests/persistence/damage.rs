@@ -44,7 +44,7 @@ fn no_input_and_nothing_but_a_header<S: Subject>() {
 
 fn every_flipped_bit_is_refused_and_queries_on_it_end<S: Subject>() {
     for mut bytes in S::files() {
-        let tables_at = tables_at(&bytes);
+        let tables_at = tables_at::<S>(&bytes);
         for bit in 0..bytes.len() * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
             refused::<S>(&bytes);
@@ -72,7 +72,7 @@ pub(super) fn flips_without_checksums<S: Subject>(from: usize) -> (u32, u32) {
             bytes[bit / 8] ^= 1 << (bit % 8);
             reseal(&mut bytes);
             all += 1;
-            accepted += u32::from(is_filter::<S>(&bytes, bit / 8 < tables_at(&good)));
+            accepted += u32::from(is_filter::<S>(&bytes, bit / 8 < tables_at::<S>(&good)));
         }
     }
     (accepted, all)
@@ -107,9 +107,9 @@ fn any_bytes_are_a_filter_or_refused_and_queries_on_them_end<S: Subject>() {
 
 /// Writes all kinds of nonsense into tables, and tells how often that was a filter.
 pub(super) fn any_bytes<S: Subject>() -> u32 {
-    let (mut numbers, mut accepted) = (Numbers(1), 0);
+    let (mut random, mut accepted) = (Random(1), 0);
     for good in S::files() {
-        let tables_at = tables_at(&good);
+        let tables_at = tables_at::<S>(&good);
         for round in 0..600 {
             // Noise also in the directory, if there is one.
             let from = if round % 8 == 7 { BODY } else { tables_at };
@@ -118,11 +118,11 @@ pub(super) fn any_bytes<S: Subject>() -> u32 {
             match round {
                 0 => bytes[from..].fill(0xFF),
                 1 => bytes[from..].fill(0),
-                2..150 => bytes[from..].fill_with(|| numbers.next() as u8),
-                150..300 => bytes[from..].fill_with(|| (numbers.next() & numbers.next()) as u8),
+                2..150 => bytes[from..].fill_with(|| random.next() as u8),
+                150..300 => bytes[from..].fill_with(|| (random.next() & random.next()) as u8),
                 _ => (0..8).for_each(|_| {
-                    let at = from + numbers.below((good.len() - from) as u64) as usize;
-                    bytes[at] = numbers.next() as u8;
+                    let at = from + random.below((good.len() - from) as u64) as usize;
+                    bytes[at] = random.next() as u8;
                 }),
             }
             if bytes == good {
@@ -190,7 +190,7 @@ fn other_versions_are_refused<S: Subject>() {
 fn other_kinds_are_refused<S: Subject>() {
     let own = S::KIND as u8;
     let others = FilterKind::ALL.iter().map(|&kind| kind as u8).filter(|&kind| kind != own);
-    for kind in others.chain([0, 4, 255]) {
+    for kind in others.chain(unknown_kinds()) {
         let error = refused::<S>(&with_field(S::files().remove(0), KIND, &[kind]));
         let ReadError::WrongKind { expected, found } = error else { panic!("{error}") };
         assert_eq!((expected, found), (own, kind));
@@ -206,6 +206,11 @@ fn other_kinds_are_refused<S: Subject>() {
             assert_eq!((expected, found), (own, kind as u8));
         }
     }
+}
+
+/// Numbers of kinds that there are not.
+fn unknown_kinds() -> [u8; 3] {
+    [0, FilterKind::ALL.len() as u8 + 1, 255]
 }
 
 fn files_of<S: Subject>() -> (FilterKind, Vec<Vec<u8>>) {
@@ -232,16 +237,15 @@ fn the_kind_of_a_file_is_told_from_its_header<S: Subject>() {
         assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NewerVersion { .. })));
         damaged[0] = b'x';
         assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NotAFilter { .. })));
-        for unknown in [0, 4, 255] {
+        for unknown in unknown_kinds() {
             let unknown = with_field(bytes.clone(), KIND, &[unknown]);
             for error in
                 [identify(unknown.as_slice()).unwrap_err(), AnyFilter::from_bytes(&unknown).unwrap_err()]
             {
                 assert!(matches!(error, ReadError::Field { field: "kind", .. }), "{error}");
-                assert!(
-                    error.to_string().contains("1 (quotient) or 2 (adaptive) or 3 (expandable)"),
-                    "{error}"
-                );
+                let known = FilterKind::ALL.iter().map(|&kind| format!("{} ({})", kind as u8, kind.name()));
+                let known = known.collect::<Vec<_>>().join(" or ");
+                assert!(error.to_string().contains(&known), "{error} does not name {known}");
             }
         }
     }
@@ -284,7 +288,7 @@ fn every_common_field_out_of_range_is_named<S: Subject>() {
 
 fn checksum_errors_tell_both_sums<S: Subject>() {
     for good in S::files() {
-        for (at, part) in [(LEN, "header"), (tables_at(&good) + 5, "table")] {
+        for (at, part) in [(LEN, "header"), (tables_at::<S>(&good) + 5, "table")] {
             let mut bytes = good.clone();
             bytes[at] ^= 1;
             let error = refused::<S>(&bytes);

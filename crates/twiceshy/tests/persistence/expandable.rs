@@ -4,7 +4,18 @@ use twiceshy::{ExpandableFilterBuilder, Mode};
 
 use super::*;
 
-subject!(Expandable(ExpandableFilter), files, interrogate);
+subject!(Expandable(ExpandableFilter), files, interrogate, {
+    fn directory_bytes(bytes: &[u8]) -> usize {
+        usize::from(bytes[TABLES]) * RECORD
+    }
+    // One for the stop bit.
+    const SLOT_BITS: RangeInclusive<u8> = 2..=64;
+    const BLOCK_WORDS: usize = SLOTS;
+    fn claim(bytes: &mut [u8]) {
+        // The directory says the same.
+        bytes.copy_within(QUOTIENT_BITS..QUOTIENT_BITS + 8, BODY);
+    }
+});
 
 // The fields that only this kind has.
 const MODE: usize = OWN;
@@ -12,10 +23,10 @@ const MAX_LOAD: usize = OWN + 1;
 const LEAST_QUOTIENT_BITS: usize = OWN + 5;
 const SPREAD: usize = OWN + 6;
 const WORD_BITS: usize = OWN + 7;
-pub(super) const TABLES: usize = OWN + 8;
+const TABLES: usize = OWN + 8;
 
 /// Bytes of a record of the directory, and where its fields are.
-pub(super) const RECORD: usize = 32;
+const RECORD: usize = 32;
 const RECORD_USED: usize = 8;
 const RECORD_MOVED: usize = 16;
 const RECORD_ROLE: usize = 24;
@@ -58,7 +69,7 @@ fn files() -> Vec<Vec<u8>> {
 /// Asks a view everything. Only that it ends without a panic counts.
 fn interrogate(bytes: &[u8]) {
     let Ok(view) = ExpandableFilter::view(bytes) else { return };
-    let hashes: Vec<u64> = (0..100).map(|i| Numbers(i).next()).chain([0, u64::MAX]).collect();
+    let hashes: Vec<u64> = (0..100).map(|i| Random(i).next()).chain([0, u64::MAX]).collect();
     let mut found = vec![false; hashes.len()];
     view.contains_hash_batch(&hashes, &mut found);
     for (&hash, found) in hashes.iter().zip(found) {

@@ -6,13 +6,17 @@
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use numbers::Numbers;
 use twiceshy::error::ReadError;
 use twiceshy::{
     AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter, identify,
 };
+use twiceshy_testkit::Random;
+use twiceshy_testkit::file::block::*;
+use twiceshy_testkit::file::field::*;
+use twiceshy_testkit::file::{get, put, reseal};
 
 /// Runs tests for every kind of filter, or gives what a function says of each. A new kind is two lines here.
 macro_rules! for_every_kind {
@@ -38,6 +42,17 @@ trait Subject: Sized {
     /// Asks a view everything. Only that it ends without a panic counts.
     fn interrogate(bytes: &[u8]);
 
+    /// Bytes of the directory of a file, between the header and the tables, if there is one.
+    fn directory_bytes(_bytes: &[u8]) -> usize {
+        0
+    }
+    /// The fewest and the most bits that a slot can have in a table of 2^48 slots.
+    const SLOT_BITS: RangeInclusive<u8>;
+    /// Bytes of a block before its slots.
+    const BLOCK_WORDS: usize;
+    /// Makes a file with one table right again whose header claims that this table is of another size.
+    fn claim(bytes: &mut [u8]);
+
     fn read_from(reader: impl Read) -> Result<Self, ReadError>;
     fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError>;
     fn load(path: &Path) -> Result<Self, ReadError>;
@@ -61,9 +76,9 @@ trait Subject: Sized {
     fn table_bytes(&self) -> usize;
 }
 
-/// Makes a [`Subject`] of a kind that has `files` and a way to `interrogate` one.
+/// Makes a [`Subject`] of a kind that has `files`, a way to `interrogate` one, and more to say of its own.
 macro_rules! subject {
-    ($kind:ident($filter:ident), $files:ident, $interrogate:ident) => {
+    ($kind:ident($filter:ident), $files:ident, $interrogate:ident, { $($own:item)+ }) => {
         impl Subject for $filter {
             const KIND: FilterKind = FilterKind::$kind;
             fn files() -> Vec<Vec<u8>> {
@@ -72,6 +87,7 @@ macro_rules! subject {
             fn interrogate(bytes: &[u8]) {
                 $interrogate(bytes)
             }
+            $($own)+
             fn read_from(reader: impl Read) -> Result<Self, ReadError> {
                 $filter::read_from(reader)
             }
@@ -126,51 +142,12 @@ mod adaptive;
 mod damage;
 mod expandable;
 mod files;
-#[path = "../numbers/mod.rs"]
-mod numbers;
 mod quotient;
 mod round_trips;
 mod streams;
 
-// Where the fields of the header are.
-const VERSION: usize = 8;
-const KIND: usize = 10;
-const HASH: usize = 11;
-const QUOTIENT_BITS: usize = 12;
-const SLOT_BITS: usize = 13;
-const FLAGS: usize = 14;
-const OFFSET_MAX: usize = 15;
-const SPILL: usize = 16;
-const MAX_QUOTIENT_BITS: usize = 20;
-const RESERVED: usize = 21;
-const SECRET: usize = 24;
-const USED: usize = 40;
-const LEN: usize = 48;
-const DISTINCT: usize = 56;
-const BODY_BYTES: usize = 64;
-const BODY_SUM: usize = 72;
-/// What only one kind of filter has.
-const OWN: usize = 76;
-const MORE_RESERVED: usize = 92;
-const HEADER_SUM: usize = 124;
-const BODY: usize = 128;
-
-/// Bytes of a block: offset, occupied bits, run ends, slots.
-const OFFSET: usize = 0;
-const OCCUPIED: usize = 1;
-const RUNEND: usize = 9;
-const SLOTS: usize = 17;
-
 fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))
-}
-
-fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
-    bytes[at..at + field.len()].copy_from_slice(field);
-}
-
-fn get(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
 fn long(number: u64) -> Vec<u8> {
@@ -178,17 +155,8 @@ fn long(number: u64) -> Vec<u8> {
 }
 
 /// Where the tables of a file begin: behind the directory, if there is one.
-fn tables_at(bytes: &[u8]) -> usize {
-    let is_expandable = bytes[KIND] == FilterKind::Expandable as u8;
-    BODY + if is_expandable { usize::from(bytes[expandable::TABLES]) * expandable::RECORD } else { 0 }
-}
-
-/// Makes both checksums right again.
-fn reseal(bytes: &mut [u8]) {
-    let sum = crc32fast::hash(&bytes[BODY..]);
-    put(bytes, BODY_SUM, &sum.to_le_bytes());
-    let sum = crc32fast::hash(&bytes[..HEADER_SUM]);
-    put(bytes, HEADER_SUM, &sum.to_le_bytes());
+fn tables_at<S: Subject>(bytes: &[u8]) -> usize {
+    BODY + S::directory_bytes(bytes)
 }
 
 /// The file with a field of its header changed and the checksums right.

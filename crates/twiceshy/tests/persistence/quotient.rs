@@ -4,7 +4,14 @@ use twiceshy::error::InsertError;
 
 use super::*;
 
-subject!(Quotient(QuotientFilter), files, interrogate);
+subject!(Quotient(QuotientFilter), files, interrogate, {
+    const SLOT_BITS: RangeInclusive<u8> = 1..=16;
+    const BLOCK_WORDS: usize = SLOTS;
+    fn claim(bytes: &mut [u8]) {
+        // It need not grow.
+        bytes[MAX_QUOTIENT_BITS] = bytes[QUOTIENT_BITS];
+    }
+});
 
 pub(super) fn empty(quotient_bits: u32, remainder_bits: u32) -> QuotientFilter {
     QuotientFilter::builder()
@@ -18,15 +25,15 @@ pub(super) fn empty(quotient_bits: u32, remainder_bits: u32) -> QuotientFilter {
 /// A filter whose slots are in use up to `load`, with counts of every size.
 pub(super) fn filled(quotient_bits: u32, remainder_bits: u32, load: f64) -> QuotientFilter {
     let mut filter = empty(quotient_bits, remainder_bits);
-    let mut numbers = Numbers(u64::from(quotient_bits * 100 + remainder_bits));
+    let mut random = Random(u64::from(quotient_bits * 100 + remainder_bits));
     let slots = (filter.capacity() as f64 * load) as u64;
     while filter.used_slots() < slots {
-        let copies = match numbers.below(8) {
-            0 => 1 + numbers.below(40),
-            1 => 1 << numbers.below(40),
+        let copies = match random.below(8) {
+            0 => 1 + random.below(40),
+            1 => 1 << random.below(40),
             _ => 1,
         };
-        match filter.insert_hash_many(numbers.next(), copies) {
+        match filter.insert_hash_many(random.next(), copies) {
             Ok(_) => {}
             Err(InsertError::Full { .. }) => break,
             Err(error) => panic!("{error}"),
@@ -53,7 +60,7 @@ fn interrogate(bytes: &[u8]) {
     let Ok(view) = QuotientFilter::view(bytes) else { return };
     let hashes: Vec<u64> = match view.fingerprint_bits() {
         bits @ ..=10 => (0..1 << bits).map(|fingerprint| fingerprint << (64 - bits)).collect(),
-        _ => (0..500).map(|i| Numbers(i).next()).collect(),
+        _ => (0..500).map(|i| Random(i).next()).collect(),
     };
     let mut found = vec![false; hashes.len()];
     view.contains_hash_batch(&hashes, &mut found);
@@ -150,7 +157,7 @@ fn no_noise_is_a_filter() {
 
 #[test]
 fn queries_on_any_bytes_end_with_any_spill_area() {
-    let mut numbers = Numbers(2);
+    let mut random = Random(2);
     for (quotient_bits, remainder_bits) in SMALL {
         let good = small(quotient_bits, remainder_bits);
         let blocks = (good.len() - BODY - 16) / (SLOTS + 8 * remainder_bits as usize);
@@ -159,8 +166,8 @@ fn queries_on_any_bytes_end_with_any_spill_area() {
         for spill in most.saturating_sub(63)..most {
             for _ in 0..20 {
                 let mut bytes = with_field(good.clone(), SPILL, &(spill as u32).to_le_bytes());
-                put(&mut bytes, OFFSET_MAX, &[1 + numbers.below(5) as u8]);
-                bytes[BODY..].fill_with(|| numbers.next() as u8 & numbers.next() as u8);
+                put(&mut bytes, OFFSET_MAX, &[1 + random.below(5) as u8]);
+                bytes[BODY..].fill_with(|| random.next() as u8 & random.next() as u8);
                 put(&mut bytes, USED, &0u64.to_le_bytes());
                 put(&mut bytes, DISTINCT, &0u64.to_le_bytes());
                 put(&mut bytes, LEN, &0u64.to_le_bytes());

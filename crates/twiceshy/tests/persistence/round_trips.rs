@@ -17,7 +17,7 @@ pub(super) fn comes_back<S: Subject>(filter: &S, what: &str) {
     let mut written = Vec::new();
     filter.write_to(&mut written).unwrap();
     assert_eq!(written, bytes, "{what}");
-    assert_eq!(bytes.len(), tables_at(&bytes) + filter.table_bytes(), "{what}");
+    assert_eq!(bytes.len(), tables_at::<S>(&bytes) + filter.table_bytes(), "{what}");
     S::verified(&bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(S::view_contents(&bytes), (filter.contents(), bytes.clone()), "{what}");
     let any = AnyFilter::read_from(bytes.as_slice()).unwrap();
@@ -65,7 +65,7 @@ fn a_copy_is_as_good_as_the_filter<S: Subject>() {
         assert_eq!(view.expected_error_rate(), any.expected_error_rate());
         assert_eq!(format!("{view:?}"), format!("{any:?}"));
         let keys: Vec<String> = (0..300).map(|key| format!("key {key}")).collect();
-        let hashes: Vec<u64> = (0..300).map(|i| Numbers(i).next()).collect();
+        let hashes: Vec<u64> = (0..300).map(|i| Random(i).next()).collect();
         let (mut found, mut by_hash) = (vec![false; 300], vec![false; 300]);
         any.contains_batch(&keys, &mut found);
         any.contains_hash_batch(&hashes, &mut by_hash);

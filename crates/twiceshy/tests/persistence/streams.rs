@@ -48,7 +48,7 @@ fn a_header_that_claims_a_huge_table_costs_nothing<S: Subject>() {
         assert!(matches!(refused::<S>(&bytes), ReadError::Length { .. }));
     }
     // A table that cannot be addressed.
-    let (bytes, table) = claiming::<S>(48, 64 - 48 * u8::from(S::KIND == FilterKind::Quotient), u32::MAX);
+    let (bytes, table) = claiming::<S>(48, *S::SLOT_BITS.end(), u32::MAX);
     let bytes = if table.is_some() { with_field(bytes, BODY_BYTES, &long(u64::MAX)) } else { bytes };
     let error = refused::<S>(&bytes);
     assert!(matches!(error, ReadError::Field { field: "table bytes", found: u64::MAX, .. }), "{error}");
@@ -58,21 +58,14 @@ fn a_header_that_claims_a_huge_table_costs_nothing<S: Subject>() {
 /// table has.
 fn claiming<S: Subject>(quotient_bits: u8, slot_bits: u8, spill: u32) -> (Vec<u8>, Option<u64>) {
     let mut bytes = S::files().pop().unwrap();
-    let (tables_at, is_adaptive) = (tables_at(&bytes), S::KIND == FilterKind::Adaptive);
-    // A stop bit needs a bit more.
-    let slot_bits = if S::KIND == FilterKind::Expandable { slot_bits.max(2) } else { slot_bits };
-    let block = SLOTS as u64 + 8 * u64::from(is_adaptive) + 8 * u64::from(slot_bits);
+    let tables_at = tables_at::<S>(&bytes);
+    let slot_bits = slot_bits.max(*S::SLOT_BITS.start());
+    let block = S::BLOCK_WORDS as u64 + 8 * u64::from(slot_bits);
     let table = ((1u64 << quotient_bits) + u64::from(spill)).div_ceil(64).checked_mul(block);
     let table = table.map(|bytes| bytes + 16);
     put(&mut bytes, QUOTIENT_BITS, &[quotient_bits, slot_bits]);
     put(&mut bytes, SPILL, &spill.to_le_bytes());
-    match S::KIND {
-        FilterKind::Quotient => put(&mut bytes, MAX_QUOTIENT_BITS, &[quotient_bits]),
-        // New fingerprints may be as short as that.
-        FilterKind::Adaptive => put(&mut bytes, OWN, &[1]),
-        // The directory says the same.
-        _ => bytes.copy_within(QUOTIENT_BITS..QUOTIENT_BITS + 8, BODY),
-    }
+    S::claim(&mut bytes);
     let body = table.map_or(u64::MAX, |table| (tables_at - BODY) as u64 + table);
     put(&mut bytes, BODY_BYTES, &long(body));
     bytes.resize(tables_at + 1000, 0);

@@ -27,6 +27,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use clap::Parser;
+use twiceshy_testkit::scatter;
 
 use contenders::{Growing, all};
 
@@ -95,13 +96,13 @@ fn grow(filter: &mut dyn Growing, args: &Args, out: &mut impl Write) -> io::Resu
                 if filter.is_full() {
                     break;
                 }
-                filter.rejuvenate(present(mix(keys ^ number << 32) % keys));
+                filter.rejuvenate(present(scatter(keys ^ number << 32) % keys));
             }
             if keys == most || filter.is_full() {
                 break;
             }
         }
-        let absent: Vec<u64> = (0..args.queries).map(|number| mix(number | 1 << 40)).collect();
+        let absent: Vec<u64> = (0..args.queries).map(|number| scatter(number | 1 << 40)).collect();
         let start = cpu_nanos();
         let found = absent.iter().filter(|&&hash| black_box(filter.contains(hash))).count();
         let query_ns = (cpu_nanos() - start) / absent.len() as f64;
@@ -169,13 +170,5 @@ fn cpu_nanos() -> f64 {
 }
 
 fn present(number: u64) -> u64 {
-    mix(number)
-}
-
-/// A bijection that looks random.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    scatter(number)
 }

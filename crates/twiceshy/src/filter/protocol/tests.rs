@@ -463,9 +463,9 @@ fn run<P: Payload, R: Universe<P>>(seed: u64, steps: u32) {
     }
 }
 
-/// How many steps a test takes, and with `TWICESHY_STEPS` in the environment, for each payload.
+/// How many runs of sixty steps there are for each payload.
 fn seeds() -> u64 {
-    std::env::var("TWICESHY_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(6_000) / 60
+    twiceshy_testkit::effort::times("TWICESHY_STEPS", 6_000) / 60
 }
 
 #[test]

@@ -2,16 +2,17 @@
 //!
 //! Tiny tables, hashes with few different bits and small internal limits make every rare path common.
 
-use std::collections::BTreeMap;
+use twiceshy_testkit::weak::SPREADS;
+use twiceshy_testkit::{Multiset, Random};
 
 use super::*;
 use crate::error::MergeError;
 use crate::mem::scarce::until_enough;
-use crate::random::{Random, SPREADS};
 
+#[derive(Clone)]
 struct Pair {
     filter: QuotientFilter,
-    model: BTreeMap<u64, u64>,
+    model: Multiset<u64>,
 }
 
 impl Pair {
@@ -23,7 +24,7 @@ impl Pair {
             .limits(limits.0, limits.1)
             .build()
             .unwrap();
-        Self { filter, model: BTreeMap::new() }
+        Self { filter, model: Multiset::new() }
     }
 
     fn fingerprint(&self, hash: u64) -> u64 {
@@ -34,17 +35,17 @@ impl Pair {
     fn check(&self, hashes: &[u64], context: &str) {
         let Self { filter, model } = self;
         filter.validate().unwrap_or_else(|what| panic!("{context}: {what}"));
-        assert_eq!(filter.len(), model.values().sum::<u64>(), "{context}: len");
-        assert_eq!(filter.distinct(), model.len() as u64, "{context}: distinct");
+        assert_eq!(filter.len(), model.total(), "{context}: len");
+        assert_eq!(filter.distinct(), model.distinct(), "{context}: distinct");
         assert_eq!(filter.is_empty(), model.is_empty(), "{context}");
         assert!(filter.used_slots() <= filter.capacity(), "{context}: too full");
         assert!(filter.longest_cluster() <= filter.used_slots(), "{context}");
         let entries = filter.iter().map(|entry| (entry.fingerprint, entry.count));
-        assert!(entries.eq(model.iter().map(|(&f, &c)| (f, c))), "{context}: iteration");
+        assert!(entries.eq(model.iter().map(|(&f, c)| (f, c))), "{context}: iteration");
         let mut found = vec![false; hashes.len()];
         filter.contains_hash_batch(hashes, &mut found);
         for (&hash, found) in hashes.iter().zip(found) {
-            let count = model.get(&self.fingerprint(hash)).copied().unwrap_or(0);
+            let count = model.count(&self.fingerprint(hash));
             assert_eq!(filter.count_hash(hash), count, "{context}: count of {hash:#x}");
             assert_eq!(filter.contains_hash(hash), count > 0, "{context}: contains {hash:#x}");
             assert_eq!(found, count > 0, "{context}: batch {hash:#x}");
@@ -54,7 +55,7 @@ impl Pair {
     /// The same contents, loaded in order: equal bytes.
     fn check_bytes(&self, context: &str) {
         let shape = *self.filter.table.shape();
-        let entries = self.model.iter().map(|(&fingerprint, &count)| FingerprintCount { fingerprint, count });
+        let entries = self.model.iter().map(|(&fingerprint, count)| FingerprintCount { fingerprint, count });
         let loaded = fill::fill(shape, shape.quotient_bits(), entries);
         let Ok((table, _)) = loaded else { panic!("{context}: does not fit when loaded") };
         assert!(table.bytes() == self.filter.table.bytes(), "{context}: bytes depend on history");
@@ -67,7 +68,7 @@ fn state(filter: &QuotientFilter) -> Vec<u8> {
 
 /// One random operation on both; errors must change nothing.
 fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
-    let hash = hashes[random.below(hashes.len() as u64) as usize];
+    let hash = random.pick(hashes);
     let fingerprint = pair.fingerprint(hash);
     let before = state(&pair.filter);
     let unchanged =
@@ -75,9 +76,8 @@ fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
     match random.below(40) {
         0..=15 => match pair.filter.insert_hash(hash) {
             Ok(new) => {
-                let count = pair.model.entry(fingerprint).or_insert(0);
-                *count += 1;
-                assert_eq!(new, *count == 1, "{context}");
+                let count = pair.model.add(fingerprint, 1);
+                assert_eq!(new, count == 1, "{context}");
             }
             Err(error) => {
                 assert!(matches!(error, InsertError::Full { .. }), "{context}: {error}");
@@ -87,8 +87,9 @@ fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
         16..=19 => {
             let copies = [0, 1, 2, 3, 5, 100, 1 << 20, 1 << 40][random.below(8) as usize];
             match pair.filter.insert_hash_many(hash, copies) {
-                Ok(_) if copies == 0 => {}
-                Ok(_) => *pair.model.entry(fingerprint).or_insert(0) += copies,
+                Ok(_) => {
+                    pair.model.add(fingerprint, copies);
+                }
                 Err(_) => unchanged(&pair.filter),
             }
         }
@@ -98,22 +99,17 @@ fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
                 1 => u64::from(pair.filter.remove_hash(hash)),
                 _ => pair.filter.remove_hash_many(hash, copies),
             };
-            let count = pair.model.remove(&fingerprint).unwrap_or(0);
-            assert_eq!(removed, copies.min(count), "{context}");
-            if count > removed {
-                pair.model.insert(fingerprint, count - removed);
-            }
+            assert_eq!(removed, pair.model.take(&fingerprint, copies), "{context}");
         }
         30..=31 => {
-            let batch: Vec<u64> =
-                (0..random.below(50)).map(|_| hashes[random.below(hashes.len() as u64) as usize]).collect();
+            let batch: Vec<u64> = (0..random.below(50)).map(|_| random.pick(hashes)).collect();
             match pair.filter.insert_hash_batch(&batch) {
                 Ok(new) => {
-                    let known = pair.model.len() as u64;
+                    let known = pair.model.distinct();
                     for &hash in &batch {
-                        *pair.model.entry(pair.fingerprint(hash)).or_insert(0) += 1;
+                        pair.model.add(pair.fingerprint(hash), 1);
                     }
-                    assert_eq!(new, pair.model.len() as u64 - known, "{context}");
+                    assert_eq!(new, pair.model.distinct() - known, "{context}");
                 }
                 Err(_) => unchanged(&pair.filter),
             }
@@ -134,13 +130,13 @@ fn step(pair: &mut Pair, random: &mut Random, hashes: &[u64], context: &str) {
             let mut other = pair.filter.empty_like().unwrap();
             let mut added = Vec::new();
             for _ in 0..random.below(30) {
-                let hash = hashes[random.below(hashes.len() as u64) as usize];
+                let hash = random.pick(hashes);
                 if other.insert_hash(hash).is_ok() {
                     added.push(pair.fingerprint(hash));
                 }
             }
             match pair.filter.merge_from(&other) {
-                Ok(()) => added.into_iter().for_each(|f| *pair.model.entry(f).or_insert(0) += 1),
+                Ok(()) => pair.model.extend(added.into_iter().map(|fingerprint| (fingerprint, 1))),
                 Err(error) => {
                     assert!(matches!(error, MergeError::Full { .. }), "{context}: {error}");
                     unchanged(&pair.filter);
@@ -249,20 +245,16 @@ fn all_histories_of_four_fingerprints() {
         for pair in &level {
             for &hash in &hashes {
                 let fingerprint = pair.fingerprint(hash);
-                let mut more = Pair { filter: pair.filter.clone(), model: pair.model.clone() };
+                let mut more = pair.clone();
                 if more.filter.insert_hash(hash).is_ok() {
-                    *more.model.entry(fingerprint).or_insert(0) += 1;
+                    more.model.add(fingerprint, 1);
                 }
                 more.check(&hashes, "exhaustive insert");
                 more.check_bytes("exhaustive insert");
                 next.push(more);
-                let mut less = Pair { filter: pair.filter.clone(), model: pair.model.clone() };
+                let mut less = pair.clone();
                 if less.filter.remove_hash(hash) {
-                    let count = less.model.get_mut(&fingerprint).expect("it was there");
-                    *count -= 1;
-                    if *count == 0 {
-                        less.model.remove(&fingerprint);
-                    }
+                    assert_eq!(less.model.take(&fingerprint, 1), 1, "it was there");
                 }
                 less.check(&hashes, "exhaustive removal");
                 less.check_bytes("exhaustive removal");
@@ -278,11 +270,9 @@ fn all_histories_of_four_fingerprints() {
     assert!(level.len() > 20, "{}", level.len());
     for one in &level {
         for other in &level {
-            let mut merged = Pair { filter: one.filter.clone(), model: one.model.clone() };
+            let mut merged = one.clone();
             if merged.filter.merge_from(&other.filter).is_ok() {
-                for (&fingerprint, &count) in &other.model {
-                    *merged.model.entry(fingerprint).or_insert(0) += count;
-                }
+                merged.model.extend(other.model.clone());
             }
             merged.check(&hashes, "exhaustive merge");
         }
@@ -297,14 +287,16 @@ fn a_full_spill_area_is_full_and_nothing_is_lost() {
     let mut refused = 0;
     for &hash in &hashes {
         match pair.filter.insert_hash(hash) {
-            Ok(_) => drop(pair.model.insert(pair.fingerprint(hash), 1)),
+            Ok(_) => {
+                pair.model.add(pair.fingerprint(hash), 1);
+            }
             Err(error) => {
                 refused += 1;
                 assert!(error.to_string().contains("full"), "{error}");
             }
         }
     }
-    assert_eq!(pair.model.len(), 65);
+    assert_eq!((pair.model.distinct(), pair.model.total()), (65, 65));
     assert_eq!(refused, 256 - 65);
     pair.check(&hashes, "full spill");
 }

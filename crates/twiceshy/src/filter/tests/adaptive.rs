@@ -2,6 +2,8 @@
 
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy_testkit::weak;
+
 use super::{Random, Spread, Subject};
 use crate::filter::adaptive::{AdaptiveFilter, AdaptiveSet, Growth, Insertion, Query, Record};
 use crate::hash::Hasher;
@@ -49,19 +51,12 @@ fn builder(random: &mut Random) -> crate::AdaptiveFilterBuilder {
     if random.below(2) == 0 { builder.limits(3, 20) } else { builder }
 }
 
-/// How the key hashes: all words but the first are good.
+/// How the key hashes.
 fn hasher(random: &mut Random) -> Hasher {
-    fn good(bytes: &[u8], index: u32) -> u64 {
-        Hasher::fast().word_bytes(bytes, index)
-    }
     match random.below(4) {
-        0 => {
-            Hasher::chosen(|bytes, index| good(bytes, index) & if index == 0 { 0xe0 << 56 } else { u64::MAX })
-        }
-        1 => Hasher::chosen(
-            |bytes, index| if index == 0 { u64::from(bytes[0] % 8) } else { good(bytes, index) },
-        ),
-        2 => Hasher::chosen(|bytes, index| if index == 0 { 0x5555 << 48 } else { good(bytes, index) }),
+        0 => Hasher::chosen(weak::three_bits),
+        1 => Hasher::chosen(weak::six_bits_at_the_end),
+        2 => Hasher::chosen(weak::constant),
         // Not a chosen one: it is in the file, so the file can be gone on with.
         _ => Hasher::fast(),
     }

@@ -1,4 +1,5 @@
-//! A law for every kind of filter: **whatever can be written can be read.**
+//! What every filter promises: the laws are in `laws/`. Here is one that looks at more histories than the others:
+//! **whatever can be written can be read.**
 //!
 //! After every operation of a random history, whether it worked or not, the filter's bytes are read in every way
 //! there is, and what was read is the same filter: the same bytes again, the same contents, the same answers.
@@ -8,25 +9,30 @@
 
 mod adaptive;
 mod expandable;
+mod laws;
 mod quotient;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use twiceshy_testkit::Random;
+use twiceshy_testkit::weak::{SPREADS, Spread};
+
 use crate::error::ReadError;
 use crate::filter::adaptive::AdaptiveFilter;
 use crate::filter::expandable::ExpandableFilter;
 use crate::filter::quotient::QuotientFilter;
-use crate::random::{Random, SPREADS, Spread};
+use crate::hash::Hasher;
 
 /// A filter that can be written and read.
-trait Written: Sized {
+trait Written: Sized + Send + Sync + 'static {
     fn write(&self) -> Vec<u8>;
     /// What every way to read these bytes gives.
     fn read(bytes: &[u8]) -> [Result<Self, ReadError>; 3];
     /// What can be asked without a key.
     fn contents(&self) -> impl Debug + PartialEq;
     fn has(&self, hash: u64) -> bool;
+    fn hasher(&self) -> &Hasher;
 }
 
 macro_rules! written {
@@ -50,6 +56,10 @@ macro_rules! written {
 
             fn has(&self, hash: u64) -> bool {
                 self.contains_hash(hash)
+            }
+
+            fn hasher(&self) -> &Hasher {
+                self.hasher()
             }
         }
     };

@@ -33,7 +33,7 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
         let mut pair = Pair::new(builder.build().unwrap());
         for number in 0..200 {
             let context = format!("{mode:?} bits {bits} spread {spread_growth} {name} step {number}");
-            let item = pick(&mut random, &items);
+            let item = random.pick(&items);
             match random.below(20) {
                 0..=11 => {
                     let (_, failed) = scarcely(&mut pair, &items, |pair| pair.insert(item), &context);
@@ -41,11 +41,11 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
                     failures[5] += u64::from(failed > 1);
                 }
                 12..=14 if !pair.members.is_empty() => {
-                    let member = pick(&mut random, &pair.members);
+                    let member = random.pick(&pair.members);
                     failures[2] += scarcely(&mut pair, &items, |pair| pair.rejuvenate(member), &context).1;
                 }
                 15 => {
-                    let batch: Vec<Item> = (0..random.below(40)).map(|_| pick(&mut random, &items)).collect();
+                    let batch: Vec<Item> = (0..random.below(40)).map(|_| random.pick(&items)).collect();
                     let (result, failed) =
                         scarcely_unknown(&mut pair, |filter| model::insert_batch(filter, &batch), &context);
                     if result.is_ok() {
@@ -61,7 +61,7 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
                 17 => {
                     let mut other = Pair::new(pair.filter.empty_like().unwrap());
                     for _ in 0..random.below(60) {
-                        let _ = other.insert(pick(&mut random, &items));
+                        let _ = other.insert(random.pick(&items));
                     }
                     let (result, failed) =
                         scarcely_unknown(&mut pair, |filter| filter.merge_from(&other.filter), &context);

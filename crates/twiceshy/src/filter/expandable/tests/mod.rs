@@ -8,11 +8,11 @@ mod memory;
 mod model;
 mod smaller;
 
-use std::collections::BTreeMap;
+use twiceshy_testkit::weak::{SPREADS, Spread};
+use twiceshy_testkit::{BitString, Random, Strings};
 
 use super::fingerprint::{Entry, Hash};
 use super::*;
-use crate::random::{Random, SPREADS, Spread};
 use crate::table::Shape;
 
 /// What is inserted.
@@ -23,67 +23,54 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// The bits of its hash, at the top, and how many are known.
-    fn string(self, filter: &ExpandableFilter) -> (u128, u32) {
+    /// As many bits of its hash as are known.
+    fn string(self, filter: &ExpandableFilter) -> BitString {
         let block_bits = filter.settings.block_bits;
-        let mut bits = 0u128;
         match self {
-            Self::Raw(hash) => (u128::from(hash >> (64 - block_bits)) << (128 - block_bits), block_bits),
+            Self::Raw(hash) => BitString::of_hash(hash).cut(block_bits),
             Self::Key(key) => {
+                let (mut bits, mut word) = (0u128, 0);
                 for at in 0..128 {
-                    let word = filter.hasher.word(&key, at / block_bits);
+                    if at % block_bits == 0 {
+                        word = filter.hasher.word(&key, at / block_bits);
+                    }
                     bits |= u128::from(word >> (63 - at % block_bits) & 1) << (127 - at);
                 }
-                (bits, 128)
+                BitString::new(bits, 128)
             }
         }
     }
 }
 
-/// The first `len` bits.
-fn cut(bits: u128, len: u32) -> u128 {
-    if len == 0 { 0 } else { bits >> (128 - len) << (128 - len) }
-}
-
 /// A filter, the strings that it should hold, and the items that must be found.
+#[derive(Clone)]
 pub(super) struct Pair {
     pub(super) filter: ExpandableFilter,
-    strings: BTreeMap<(u128, u32), u64>,
+    strings: Strings,
     pub(super) members: Vec<Item>,
 }
 
 impl Pair {
     pub(super) fn new(filter: ExpandableFilter) -> Self {
-        Self { filter, strings: BTreeMap::new(), members: Vec::new() }
+        Self { filter, strings: Strings::default(), members: Vec::new() }
     }
 
     fn add(&mut self, item: Item) {
-        let (bits, known) = item.string(&self.filter);
-        let len = self.filter.fingerprint_bits().min(known);
-        *self.strings.entry((cut(bits, len), len)).or_insert(0) += 1;
+        let string = item.string(&self.filter).cut(self.filter.fingerprint_bits());
+        self.strings.0.add(string, 1);
     }
 
-    fn longest(&self, item: Item) -> Option<(u128, u32)> {
-        let (bits, _) = item.string(&self.filter);
-        let matching = self.strings.keys().filter(|(string, len)| cut(bits, *len) == *string);
-        matching.max_by_key(|(_, len)| *len).copied()
+    fn longest(&self, item: Item) -> Option<BitString> {
+        self.strings.longest(item.string(&self.filter))
     }
 
-    fn take(&mut self, string: (u128, u32)) {
-        let count = self.strings.get_mut(&string).expect("it is there");
-        *count -= 1;
-        if *count == 0 {
-            self.strings.remove(&string);
-        }
+    fn take(&mut self, string: BitString) {
+        assert_eq!(self.strings.0.take(&string, 1), 1, "it is there");
     }
 
     /// What is longer than a new string was cut when the filter shrank.
     fn cut_all(&mut self) {
-        let full = self.filter.fingerprint_bits();
-        for ((bits, len), count) in std::mem::take(&mut self.strings) {
-            let len = len.min(full);
-            *self.strings.entry((cut(bits, len), len)).or_insert(0) += count;
-        }
+        self.strings = std::mem::take(&mut self.strings).cut(self.filter.fingerprint_bits());
     }
 
     pub(super) fn insert(&mut self, item: Item) -> Result<bool, ExpandError> {
@@ -109,13 +96,13 @@ impl Pair {
     }
 
     pub(super) fn rejuvenate(&mut self, item: Item) -> Result<(), ExpandError> {
-        let full = self.filter.fingerprint_bits().min(item.string(&self.filter).1);
+        let full = self.filter.fingerprint_bits().min(item.string(&self.filter).len);
         let string = self.longest(item).expect("a member has a string");
         let longer = match item {
             Item::Raw(hash) => self.filter.rejuvenate_hash(hash),
             Item::Key(key) => self.filter.rejuvenate(&key),
         }?;
-        assert_eq!(longer, string.1 < full, "rejuvenated");
+        assert_eq!(longer, string.len < full, "rejuvenated");
         if longer {
             self.take(string);
             self.add(item);
@@ -137,13 +124,12 @@ impl Pair {
         filter.validate().unwrap_or_else(|what| panic!("{context}: {what}"));
         assert_eq!(filter.len(), self.members.len() as u64, "{context}: len");
         assert_eq!(filter.is_empty(), self.members.is_empty(), "{context}");
-        let mut stored = BTreeMap::new();
+        let mut stored = Strings::default();
         let mut last = None;
-        for (bits, len, count) in strings(filter) {
-            *stored.entry((bits, len)).or_insert(0) += count;
-            let order = bits | 1 << (127 - len);
-            assert!(last.is_none_or(|last| last <= order), "{context}: order");
-            last = Some(order);
+        for (string, count) in strings(filter) {
+            stored.0.add(string, count);
+            assert!(last.is_none_or(|last| last <= string.in_order()), "{context}: order");
+            last = Some(string.in_order());
         }
         assert!(stored == self.strings, "{context}: contents\n{stored:x?}\n{:x?}", self.strings);
         let raw: Vec<u64> = items
@@ -171,7 +157,7 @@ impl Pair {
         if let Some(smaller) = &filter.smaller {
             self.check_copy(smaller, context);
         }
-        let expected: f64 = self.strings.keys().map(|(_, len)| 2f64.powi(-(*len as i32))).sum();
+        let expected: f64 = self.strings.0.things().map(|string| 2f64.powi(-(string.len as i32))).sum();
         assert!(filter.expected_error_rate() >= expected * 0.999, "{context}: rate");
         let stats = filter.stats();
         assert_eq!(stats.ages.iter().map(|age| age.copies).sum::<u64>(), filter.len(), "{context}: ages");
@@ -185,23 +171,20 @@ impl Pair {
         let full = |shape: &Shape| shape.quotient_bits() + shape.slot_bits() - 1;
         let cut_to = full(smaller.levels[0].table.shape());
         assert_eq!(smaller.quotient_bits, self.filter.quotient_bits(), "{context}: the size that is copied");
-        let mut expected = BTreeMap::new();
-        for (&(bits, len), count) in &self.strings {
-            let in_order = bits | 1 << (127 - len);
-            if ((in_order >> (128 - smaller.quotient_bits)) as u64) < smaller.copied {
-                let len = len.min(cut_to);
-                *expected.entry((cut(bits, len), len)).or_insert(0) += count;
+        let mut expected = Strings::default();
+        for (string, count) in self.strings.0.iter() {
+            if ((string.in_order() >> (128 - smaller.quotient_bits)) as u64) < smaller.copied {
+                expected.0.add(string.cut(cut_to), count);
             }
         }
-        let mut copied = BTreeMap::new();
+        let mut copied = Strings::default();
         let mut above = u32::MAX;
         for level in &smaller.levels {
             level.table.validate().unwrap_or_else(|what| panic!("{context}: copy: {what}"));
             for Entry { fingerprint, count } in level.entries() {
                 let len = fingerprint.len();
                 assert!(len < above, "{context}: copy: a string of {len} bits in the wrong table");
-                let prefix = fingerprint.to_prefix().to_string();
-                *copied.entry(string(&prefix)).or_insert(0) += count;
+                copied.0.add(BitString::parse(&fingerprint.to_prefix().to_string()), count);
             }
             above = level.table.shape().quotient_bits();
         }
@@ -209,19 +192,9 @@ impl Pair {
     }
 }
 
-/// A string at the top of its bits, and its length.
-fn string(digits: &str) -> (u128, u32) {
-    let (number, len) = (u128::from_str_radix(digits, 2).unwrap_or(0), digits.len() as u32);
-    (number.unbounded_shl(128 - len), len)
-}
-
-/// The strings of a filter, each at the top of its bits, with their lengths and counts.
-pub(super) fn strings(filter: &ExpandableFilter) -> Vec<(u128, u32, u64)> {
-    let string = |PrefixCount { prefix, count }| {
-        let (bits, len) = string(&prefix.to_string());
-        (bits, len, count)
-    };
-    filter.iter().map(string).collect()
+/// The strings of a filter, with their counts.
+pub(super) fn strings(filter: &ExpandableFilter) -> impl Iterator<Item = (BitString, u64)> {
+    filter.iter().map(|PrefixCount { prefix, count }| (BitString::parse(&prefix.to_string()), count))
 }
 
 /// The items of a test.
@@ -232,10 +205,6 @@ pub(super) fn items(random: &mut Random, spread: Option<Spread>, count: u64) -> 
             None => Item::Key(random.below(1 << 20)),
         })
         .collect()
-}
-
-pub(super) fn pick(random: &mut Random, items: &[Item]) -> Item {
-    items[random.below(items.len() as u64) as usize]
 }
 
 fn known(hash: u64) -> Hash {

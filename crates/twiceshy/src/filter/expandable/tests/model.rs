@@ -10,11 +10,11 @@ pub(super) fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context
         assert!(filter.to_bytes() == before, "{context}: an error changed bytes: {error}");
     };
     let some = |random: &mut Random, from: &[Item], most: u64| -> Vec<Item> {
-        (0..random.below(most)).map(|_| pick(random, from)).collect()
+        (0..random.below(most)).map(|_| random.pick(from)).collect()
     };
     match random.below(40) {
         0..=17 => {
-            let item = pick(random, items);
+            let item = random.pick(items);
             if let Err(error) = pair.insert(item) {
                 unchanged(&pair.filter, &error);
             }
@@ -24,7 +24,7 @@ pub(super) fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context
             pair.remove(number);
         }
         27..=29 if !pair.members.is_empty() => {
-            let item = pick(random, &pair.members);
+            let item = random.pick(&pair.members);
             if let Err(error) = pair.rejuvenate(item) {
                 unchanged(&pair.filter, &error);
             }
@@ -69,7 +69,7 @@ pub(super) fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context
         _ => {
             if random.below(20) == 0 {
                 pair.filter.clear();
-                pair.strings.clear();
+                pair.strings = Strings::default();
                 pair.members.clear();
             }
         }
@@ -101,24 +101,11 @@ fn split_items(items: &[Item]) -> (Vec<u64>, Vec<u64>) {
     (raw, keys)
 }
 
-/// Takes the strings of the filter over, after checking that each member can have one of its own: the longest
-/// strings go first, each to a member that it is a prefix of and that has none yet.
+/// Takes the strings of the filter over, after checking that each member can have one of its own.
 pub(super) fn adopt(pair: &mut Pair, context: &str) {
-    pair.strings.clear();
-    for (bits, len, count) in strings(&pair.filter) {
-        *pair.strings.entry((bits, len)).or_insert(0) += count;
-    }
-    let total: u64 = pair.strings.values().sum();
-    assert_eq!(total, pair.members.len() as u64, "{context}: as many strings as members");
-    let mut free: Vec<u128> = pair.members.iter().map(|item| item.string(&pair.filter).0).collect();
-    let mut strings: Vec<_> = pair.strings.iter().collect();
-    strings.sort_by_key(|((_, len), _)| std::cmp::Reverse(*len));
-    for ((bits, len), count) in strings {
-        for _ in 0..*count {
-            let owner = free.iter().position(|hash| cut(*hash, *len) == *bits);
-            free.swap_remove(owner.unwrap_or_else(|| panic!("{context}: {bits:x} {len} belongs to nobody")));
-        }
-    }
+    pair.strings = Strings(strings(&pair.filter).collect());
+    let members = pair.members.iter().map(|item| item.string(&pair.filter));
+    pair.strings.belong_to(members).unwrap_or_else(|what| panic!("{context}: {what}"));
 }
 
 /// Merges a filter of another size and age into the one of the pair.
@@ -128,7 +115,7 @@ fn merge(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
     let rounds = [5, 50, 300][random.below(3) as usize];
     for _ in 0..random.below(rounds) {
         // What does not fit is left out.
-        let _ = other.insert(pick(random, items));
+        let _ = other.insert(random.pick(items));
         if !other.members.is_empty() && random.below(3) == 0 {
             let number = random.below(other.members.len() as u64) as usize;
             other.remove(number);
@@ -139,9 +126,7 @@ fn merge(pair: &mut Pair, random: &mut Random, items: &[Item], context: &str) {
     match pair.filter.merge_from(&other.filter) {
         Ok(()) => {
             other.cut_all();
-            for (string, count) in other.strings {
-                *pair.strings.entry(string).or_insert(0) += count;
-            }
+            pair.strings.0.extend(other.strings.0);
             pair.members.append(&mut other.members);
         }
         Err(error) => {
@@ -261,23 +246,18 @@ fn all_histories_of_four_hashes() {
         for depth in 0..6 {
             let mut next = Vec::new();
             for pair in &level {
-                let copy = || Pair {
-                    filter: pair.filter.clone(),
-                    strings: pair.strings.clone(),
-                    members: pair.members.clone(),
-                };
                 for item in items {
-                    let mut more = copy();
+                    let mut more = pair.clone();
                     if more.insert(item).is_ok() {
                         more.check(&items, "exhaustive insert");
                         next.push(more);
                     }
                     if let Some(number) = pair.members.iter().position(|member| *member == item) {
-                        let mut less = copy();
+                        let mut less = pair.clone();
                         less.remove(number);
                         less.check(&items, "exhaustive removal");
                         next.push(less);
-                        let mut younger = copy();
+                        let mut younger = pair.clone();
                         younger.rejuvenate(item).unwrap();
                         younger.check(&items, "exhaustive rejuvenation");
                         next.push(younger);

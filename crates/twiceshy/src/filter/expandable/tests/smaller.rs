@@ -26,7 +26,7 @@ fn cycle(setup: &Setup, pace: Pace, seen: &mut Seen) {
         for round in 0..3 {
             for _ in 0..100 {
                 // What does not fit is left out.
-                let _ = slow::at(pace, || pair.insert(pick(&mut random, &items)));
+                let _ = slow::at(pace, || pair.insert(random.pick(&items)));
                 pair.cut_all();
             }
             adopt(&mut pair, "grown");

@@ -1,0 +1,173 @@
+//! Laws: what every filter promises, whatever it is made of.
+//!
+//! A filter that is [`Lawful`] gets all of them: the list is in [`for_every_filter`]. Each law is held against many random
+//! cases (`TWICESHY_CASES` says how many), with good hashes and with weak ones, in filters that have room, that grow, and
+//! that refuse what does not fit. After every single operation that fails, nothing may have changed.
+
+mod adaptive;
+mod answers;
+mod case;
+mod contents;
+mod copies;
+mod expandable;
+mod kept;
+mod quotient;
+mod size;
+
+use std::fmt::Debug;
+
+use super::{Written, comes_back};
+use crate::filter::any::FilterKind;
+use crate::hash::{HashKey, Hasher};
+use case::{Case, hold};
+use kept::Kept;
+
+/// Makes tests of laws, for every filter that there is. A new filter is two lines here.
+macro_rules! for_every_filter {
+    (array $what:ident) => {
+        [
+            $what::<crate::QuotientFilter>(),
+            $what::<crate::AdaptiveSet<crate::MemoryMap>>(),
+            $what::<crate::ExpandableFilter>(),
+        ]
+    };
+    ($($law:ident)+) => {
+        mod quotient { $(#[test] fn $law() { super::$law::<crate::QuotientFilter>(); })+ }
+        mod adaptive { $(#[test] fn $law() { super::$law::<crate::AdaptiveSet<crate::MemoryMap>>(); })+ }
+        mod expandable { $(#[test] fn $law() { super::$law::<crate::ExpandableFilter>(); })+ }
+    };
+}
+use for_every_filter;
+
+/// How large a filter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// Six hundred keys find room without growth, if their hashes are good.
+    Roomy,
+    /// It starts with a few slots and grows by itself, to a thousand keys at least.
+    Growing,
+    /// It has room for a few dozen keys and refuses what is too much.
+    Cramped,
+}
+
+/// Whether a filter should have small internal limits, which make long clusters and full spill areas common.
+fn is_narrow(size: Size, number: u64) -> bool {
+    size != Size::Roomy && number % 8 < 4
+}
+
+/// What became of an operation. `None`: there is no such operation.
+type Done = Option<Result<(), String>>;
+
+/// A filter as the laws see it: the same operations under the same names. A method that returns an `Option` gives `None`
+/// if the filter has no such operation; then the laws about it say nothing.
+trait Lawful: Clone + Debug + Send + Sync + 'static {
+    const KIND: FilterKind;
+    /// Whether a key that was inserted twice is there until it was removed twice.
+    const COUNTS: bool;
+    /// Whether a batch that fails leaves nothing behind. (Otherwise the keys before the error are in.)
+    const WHOLE_BATCHES: bool;
+    /// What is in its file.
+    type Stored: Written;
+
+    /// An empty filter of this size. All other settings follow from the number, so that there are many different ones;
+    /// where the size is not [`Size::Roomy`], also small internal limits.
+    fn make(size: Size, number: u64, hasher: Hasher) -> Self;
+    fn empty_like(&self) -> Self;
+
+    /// Whether something new came in: the key, or for whoever counts its fingerprint.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, String>;
+    /// How many were new.
+    fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<u64, String>;
+    /// Whether it was there.
+    fn remove(&mut self, key: &[u8]) -> Option<bool>;
+    /// Whether there is something to clear with.
+    fn clear(&mut self) -> Option<()>;
+    fn grow(&mut self) -> Done;
+    fn shrink(&mut self) -> Done;
+    /// Makes the fingerprints of these keys, or of all, as long as those of new keys.
+    fn rejuvenate(&mut self, keys: &[&[u8]]) -> Done;
+    fn merge_from(&mut self, other: &Self) -> Done;
+    /// A filter like this one, which is empty, with these keys: loaded at once, in the order of their hashes.
+    fn load(&self, keys: &[&[u8]]) -> Option<Result<Self, String>>;
+
+    fn contains(&self, key: &[u8]) -> bool;
+    fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]);
+    fn len(&self) -> u64;
+    /// All fingerprints, as they are iterated over, as digits 0 and 1, with their counts.
+    fn entries(&self) -> Vec<(String, u64)>;
+
+    /// Says what is wrong.
+    fn validate(&self) -> Result<(), String>;
+    /// The part that is written to a file.
+    fn stored(&self) -> &Self::Stored;
+    /// The filter as it was written and read again.
+    fn reread(&self) -> Self;
+    /// All that there is, also what is not in the file: filters with equal bytes are equal.
+    fn bytes(&self) -> Vec<u8>;
+}
+
+/// The methods that have the same names in all filters and sets.
+macro_rules! named_alike {
+    () => {
+        fn insert(&mut self, key: &[u8]) -> Result<bool, String> {
+            self.insert(key).map_err(|error| error.to_string())
+        }
+        fn insert_batch(&mut self, keys: &[&[u8]]) -> Result<u64, String> {
+            self.insert_batch(keys).map_err(|error| error.to_string())
+        }
+        fn shrink(&mut self) -> super::Done {
+            Some(self.shrink_to_fit().map_err(|error| error.to_string()))
+        }
+        fn merge_from(&mut self, other: &Self) -> super::Done {
+            Some(self.merge_from(other).map_err(|error| error.to_string()))
+        }
+        fn contains(&self, key: &[u8]) -> bool {
+            self.contains(key)
+        }
+        fn contains_batch(&self, keys: &[&[u8]], found: &mut [bool]) {
+            self.contains_batch(keys, found);
+        }
+        fn len(&self) -> u64 {
+            self.len()
+        }
+    };
+}
+
+/// Those of filters that are stored as they are, without a map.
+macro_rules! stored_alike {
+    () => {
+        type Stored = Self;
+        fn empty_like(&self) -> Self {
+            self.empty_like().unwrap()
+        }
+        fn remove(&mut self, key: &[u8]) -> Option<bool> {
+            Some(self.remove(key))
+        }
+        fn clear(&mut self) -> Option<()> {
+            self.clear();
+            Some(())
+        }
+        fn validate(&self) -> Result<(), String> {
+            self.validate()
+        }
+        fn stored(&self) -> &Self {
+            self
+        }
+        fn reread(&self) -> Self {
+            Self::from_bytes(&self.to_bytes()).unwrap()
+        }
+        fn bytes(&self) -> Vec<u8> {
+            self.to_bytes()
+        }
+    };
+}
+use {named_alike, stored_alike};
+
+fn kind<F: Lawful>() -> FilterKind {
+    F::KIND
+}
+
+#[test]
+fn no_filter_is_left_out() {
+    assert_eq!(for_every_filter!(array kind), FilterKind::ALL);
+}
