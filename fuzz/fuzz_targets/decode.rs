@@ -8,7 +8,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use twiceshy::reverse_map::Rows;
-use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, Insertion, Query, QuotientFilter};
+use twiceshy::adaptive::{Insertion, Query};
+use twiceshy::any::FilterKind;
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, QuotientFilter};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, slots_of};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
-use twiceshy::protocol::OperationError;
+use twiceshy::adaptive::protocol::OperationError;
 
 use crate::engine::EngineError;
 

@@ -25,7 +25,7 @@
 
 use std::ops::ControlFlow;
 
-use twiceshy::Record;
+use twiceshy::adaptive::Record;
 
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;

@@ -21,8 +21,9 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::{Row, Rows};
-use twiceshy::{Hasher, Lookup, Prefix, ReverseMap};
+use twiceshy::{Hasher, Prefix, ReverseMap};
 
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;

@@ -10,8 +10,9 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy::AdaptiveFilter;
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::Row;
-use twiceshy::{AdaptiveFilter, Lookup};
 
 /// Your database: slow to ask.
 #[derive(Default)]

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use twiceshy::{AdaptiveFilter, Growth, Hasher};
+use twiceshy::adaptive::Growth;
+use twiceshy::{AdaptiveFilter, Hasher};
 
 use super::AdaptiveStore;
 use super::open::{self, Layout};

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use twiceshy::{AdaptiveSet, Query};
+use twiceshy::AdaptiveSet;
+use twiceshy::adaptive::Query;
 
 use super::AdaptiveStore;
 use super::recover::set_error;

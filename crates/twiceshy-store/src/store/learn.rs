@@ -10,9 +10,10 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use twiceshy::protocol::{Adapt, Operation, Step};
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::{Adapted, Record};
+use twiceshy::adaptive::protocol::{Adapt, Operation, Step};
 use twiceshy::reverse_map::Rows;
-use twiceshy::{Adapted, AdaptiveFilter, Record};
 
 use super::stats::Count;
 use super::{Shared, Writer};

@@ -62,7 +62,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc as StdArc;
 
-use twiceshy::{AdaptiveFilter, Record};
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::Record;
 
 use crate::engine::{Durability, Engine};
 use crate::error::StoreError;

@@ -5,8 +5,9 @@
 //! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
 //! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
 
+use twiceshy::adaptive::{Growth, Record};
 use twiceshy::error::SetError;
-use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, Record};
+use twiceshy::{AdaptiveFilter, AdaptiveSet};
 
 use super::save::file_error;
 use crate::engine::Engine;

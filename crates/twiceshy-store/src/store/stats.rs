@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twiceshy::AdaptiveStats;
+use twiceshy::adaptive;
 
 use super::AdaptiveStore;
 use crate::error::StoreError;
@@ -79,7 +79,7 @@ pub struct StoreStats {
     /// The bytes of the engine on disk, if it knows.
     pub disk_bytes: Option<u64>,
     /// The filter's own statistics.
-    pub filter: AdaptiveStats,
+    pub filter: adaptive::Stats,
 }
 
 impl AdaptiveStore {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use twiceshy::protocol::{Insert, Operation, Remove, Step};
+use twiceshy::Key;
+use twiceshy::adaptive::Record;
+use twiceshy::adaptive::protocol::{Insert, Operation, Remove, Step};
 use twiceshy::reverse_map::Rows;
-use twiceshy::{Key, Record};
 
 use super::learn::unexpected;
 use super::{AdaptiveStore, Shared, Writer};

@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
+use twiceshy::hash::HashKey;
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::{Row, Rows};
-use twiceshy::{
-    Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Growth, HashKey, Hasher, Insertion, Lookup, Query,
-};
+use twiceshy::{AdaptiveFilter, Hasher, adaptive};
 
 use super::twiceshy_quotient::GROW_FROM_LOG2;
 use super::{Contender, Filter, Kind};
@@ -48,7 +49,7 @@ pub(crate) struct Adaptive {
 }
 
 impl Adaptive {
-    fn builder(&self, plan: &Plan) -> AdaptiveFilterBuilder {
+    fn builder(&self, plan: &Plan) -> adaptive::Builder {
         AdaptiveFilter::builder()
             .quotient_bits(plan.slots_log2)
             .remainder_bits(plan.remainder_bits)

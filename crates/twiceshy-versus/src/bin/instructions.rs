@@ -19,11 +19,11 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
+use twiceshy::hash::HashKey;
+use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
-use twiceshy::{
-    Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveSet, ExpandableFilter, Growth, HashKey, Hasher,
-    Insertion, Lookup, MemoryMap, Query, QuotientFilter, QuotientFilterBuilder,
-};
+use twiceshy::{AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, QuotientFilter, adaptive, quotient};
 
 const SLOTS_LOG2: u32 = 16;
 const REMAINDER_BITS: u32 = 9;
@@ -153,7 +153,7 @@ fn asked_at_once<F>(queries: Vec<u64>, filter: &F, contains: impl Fn(&F, &[u64],
 
 // The quotient filter.
 
-fn quotient() -> QuotientFilterBuilder {
+fn quotient() -> quotient::Builder {
     let builder = QuotientFilter::builder().quotient_bits(SLOTS_LOG2).remainder_bits(REMAINDER_BITS);
     builder.hasher(Hasher::fast())
 }
@@ -208,7 +208,7 @@ fn quotient_grow() -> u64 {
 
 // The adaptive filter.
 
-fn adaptive(hasher: Hasher) -> AdaptiveFilterBuilder {
+fn adaptive(hasher: Hasher) -> adaptive::Builder {
     let builder = AdaptiveFilter::builder().quotient_bits(SLOTS_LOG2).remainder_bits(REMAINDER_BITS);
     builder.growth(Growth::Refuse).hasher(hasher)
 }

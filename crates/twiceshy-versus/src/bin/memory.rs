@@ -9,7 +9,9 @@
 
 #![allow(clippy::print_stdout, reason = "this is its output")]
 
-use twiceshy::{AdaptiveFilter, AdaptiveSet, ExpandableFilter, Growth, Hasher, MemoryMap, QuotientFilter};
+use twiceshy::adaptive::Growth;
+use twiceshy::reverse_map::MemoryMap;
+use twiceshy::{AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, QuotientFilter};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -3,7 +3,7 @@
 //! Call [`check`] from a test of your own:
 //!
 //! ```
-//! use twiceshy::MemoryMap;
+//! use twiceshy::reverse_map::MemoryMap;
 //! use twiceshy::reverse_map::conformance;
 //!
 //! conformance::check(MemoryMap::new);
@@ -182,7 +182,7 @@ fn random_operations_agree_with_a_model<M: ReverseMap>(mut map: M) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryMap;
+    use crate::reverse_map::MemoryMap;
     use crate::reverse_map::Lookup;
 
     #[test]

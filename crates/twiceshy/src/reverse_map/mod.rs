@@ -49,7 +49,8 @@ pub struct Row<'a> {
 /// ```
 /// use std::convert::Infallible;
 /// use std::ops::{ControlFlow, RangeInclusive};
-/// use twiceshy::{AdaptiveFilter, Hasher, Lookup, reverse_map::Row};
+/// use twiceshy::reverse_map::{Lookup, Row};
+/// use twiceshy::{AdaptiveFilter, Hasher};
 ///
 /// /// All that a filter needs to know of a database.
 /// struct Words(Vec<(u64, &'static str)>);
@@ -111,7 +112,8 @@ pub trait Lookup {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use twiceshy::{Lookup, MemoryMap, ReverseMap};
+/// use twiceshy::reverse_map::{Lookup, MemoryMap};
+/// use twiceshy::ReverseMap;
 ///
 /// let mut map = MemoryMap::new();
 /// assert!(map.insert(7, b"ant", b"six legs")?);

@@ -14,7 +14,9 @@ use crate::prefix::Prefix;
 /// they are stored under, so that nobody has to hash a key again.
 ///
 /// ```
-/// use twiceshy::{AdaptiveFilter, Query, reverse_map::Rows};
+/// use twiceshy::adaptive::Query;
+/// use twiceshy::reverse_map::Rows;
+/// use twiceshy::AdaptiveFilter;
 ///
 /// let mut filter = AdaptiveFilter::new(0.01)?;
 /// let _ = filter.insert("moth")?;

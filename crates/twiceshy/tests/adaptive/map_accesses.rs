@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy::ReverseMap;
+use twiceshy::adaptive::Adapted;
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::Row;
-use twiceshy::{Adapted, Lookup, ReverseMap};
 
 use super::*;
 

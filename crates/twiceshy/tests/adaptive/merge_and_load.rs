@@ -8,8 +8,10 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::time::{Duration, Instant};
 
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::Insertion;
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::Row;
-use twiceshy::{AdaptiveFilter, Insertion, Lookup};
 
 use super::*;
 

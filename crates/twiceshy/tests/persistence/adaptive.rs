@@ -1,7 +1,9 @@
 //! Adaptive filters: what they learned comes back, and damage is refused.
 
+use twiceshy::AdaptiveSet;
+use twiceshy::adaptive::{Growth, Query};
+use twiceshy::reverse_map::MemoryMap;
 use twiceshy::reverse_map::Rows;
-use twiceshy::{AdaptiveSet, Growth, MemoryMap, Query};
 
 use super::*;
 

@@ -24,7 +24,8 @@ const MAX_REMAINDER_BITS: u32 = 60;
 /// for ever takes: 12 instead of 9 for an error rate of 1/512.
 ///
 /// ```
-/// use twiceshy::{AdaptiveFilter, Growth};
+/// use twiceshy::adaptive::Growth;
+/// use twiceshy::AdaptiveFilter;
 ///
 /// let growing = AdaptiveFilter::builder().error_rate(1.0 / 512.0).build()?;
 /// assert_eq!(growing.remainder_bits(), 12);
@@ -39,7 +40,7 @@ const MAX_REMAINDER_BITS: u32 = 60;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until build() is called"]
-pub struct AdaptiveFilterBuilder {
+pub struct Builder {
     pub(super) capacity: Option<u64>,
     error_rate: Option<f64>,
     pub(super) quotient_bits: Option<u32>,
@@ -50,7 +51,7 @@ pub struct AdaptiveFilterBuilder {
     limits: Option<(u8, u32)>,
 }
 
-impl AdaptiveFilterBuilder {
+impl Builder {
     pub(super) fn new() -> Self {
         Self {
             capacity: None,

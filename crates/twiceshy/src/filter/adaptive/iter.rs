@@ -16,7 +16,7 @@ pub struct Fingerprint {
 }
 
 /// The fingerprints of an [`AdaptiveFilter`] in ascending order. Made by [`AdaptiveFilter::iter`].
-pub struct FingerprintsInOrder<'a, B>(core::Iter<'a, Tags, B>);
+pub struct Iter<'a, B>(core::Iter<'a, Tags, B>);
 
 impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// All fingerprints in ascending order.
@@ -30,12 +30,12 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// assert_eq!(all, ["10101011"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn iter(&self) -> FingerprintsInOrder<'_, B> {
-        FingerprintsInOrder(self.core.iter())
+    pub fn iter(&self) -> Iter<'_, B> {
+        Iter(self.core.iter())
     }
 }
 
-impl<B: AsRef<[u8]>> Iterator for FingerprintsInOrder<'_, B> {
+impl<B: AsRef<[u8]>> Iterator for Iter<'_, B> {
     type Item = Fingerprint;
 
     fn next(&mut self) -> Option<Fingerprint> {
@@ -46,7 +46,7 @@ impl<B: AsRef<[u8]>> Iterator for FingerprintsInOrder<'_, B> {
 
 impl<'a, B: AsRef<[u8]>> IntoIterator for &'a AdaptiveFilter<B> {
     type Item = Fingerprint;
-    type IntoIter = FingerprintsInOrder<'a, B>;
+    type IntoIter = Iter<'a, B>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }

@@ -42,7 +42,8 @@ impl Record {
     /// Appends the record to a journal.
     ///
     /// ```
-    /// use twiceshy::{Prefix, Record};
+    /// use twiceshy::adaptive::Record;
+    /// use twiceshy::Prefix;
     ///
     /// let mut journal = Vec::new();
     /// Record::Inserted(0xab).write_to(&mut journal);
@@ -52,7 +53,7 @@ impl Record {
     /// assert_eq!(Record::read_from(&mut rest)?, Record::Inserted(0xab));
     /// assert_eq!(Record::read_from(&mut rest)?, Record::Separate(Prefix::from_bits(0b101, 3)));
     /// assert!(rest.is_empty());
-    /// # Ok::<(), twiceshy::RecordError>(())
+    /// # Ok::<(), twiceshy::adaptive::RecordError>(())
     /// ```
     pub fn write_to(&self, journal: &mut Vec<u8>) {
         let (kind, prefix) = match self {

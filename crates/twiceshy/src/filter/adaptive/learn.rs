@@ -74,7 +74,8 @@ impl AdaptiveFilter {
     /// other keys are left under the fingerprint: it goes with the last one.
     ///
     /// ```
-    /// use twiceshy::{AdaptiveFilter, Query};
+    /// use twiceshy::adaptive::Query;
+    /// use twiceshy::AdaptiveFilter;
     ///
     /// let mut filter = AdaptiveFilter::new(1e-9)?;
     /// let _ = filter.insert("ant")?;

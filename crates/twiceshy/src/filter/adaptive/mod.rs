@@ -44,11 +44,11 @@ mod set;
 mod tests;
 mod whole;
 
-pub use super::core::{Adapted, AdaptiveStats, Growth, Insertion, Lengths, Ticket};
-pub use builder::AdaptiveFilterBuilder;
-pub use iter::{Fingerprint, FingerprintsInOrder};
+pub use super::core::{Adapted, Growth, Insertion, Lengths, Stats, Ticket};
+pub use builder::Builder;
+pub use iter::{Fingerprint, Iter};
 pub use journal::{Record, RecordError};
-pub use persist::AdaptiveFilterView;
+pub use persist::View;
 pub use set::AdaptiveSet;
 
 use std::fmt;
@@ -72,14 +72,15 @@ use crate::mem::{Memory, OutOfMemory};
 ///
 /// It is a set: a key is in it once. If your keys fit behind a [`ReverseMap`](crate::ReverseMap), take
 /// [`AdaptiveSet`], which does everything below by itself. With this type *you* keep the keys, in any database that can
-/// list those whose hashes begin alike ([`Lookup`](crate::Lookup)):
+/// list those whose hashes begin alike ([`Lookup`](crate::reverse_map::Lookup)):
 ///
 /// - [`insert_with`](Self::insert_with) before you store a key,
 /// - [`adapt_with`](Self::adapt_with) when the filter said *maybe* to a key that is not there,
 /// - [`remove_with`](Self::remove_with) after a key is gone.
 ///
 /// ```
-/// use twiceshy::{AdaptiveFilter, Lookup, MemoryMap, ReverseMap};
+/// use twiceshy::reverse_map::{Lookup, MemoryMap};
+/// use twiceshy::{AdaptiveFilter, ReverseMap};
 ///
 /// let mut filter = AdaptiveFilter::builder().error_rate(0.01).build()?;
 /// // Stands for your own database, which can list keys in the order of their hashes.
@@ -114,7 +115,7 @@ use crate::mem::{Memory, OutOfMemory};
 /// - [`grow`](Self::grow) looks up the keys of those few fingerprints that ran out of bits.
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]` in a
-/// [view](AdaptiveFilterView) of a file.
+/// [view](View) of a file.
 pub struct AdaptiveFilter<B = Memory> {
     core: Core<Tags, B>,
     hasher: Hasher,
@@ -137,8 +138,8 @@ impl AdaptiveFilter {
     }
 
     /// Chooses size, error rate, hash and growth.
-    pub fn builder() -> AdaptiveFilterBuilder {
-        AdaptiveFilterBuilder::new()
+    pub fn builder() -> Builder {
+        Builder::new()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
@@ -312,7 +313,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 
     /// What happened since the filter was made or read.
-    pub fn stats(&self) -> AdaptiveStats {
+    pub fn stats(&self) -> Stats {
         self.core.stats()
     }
 

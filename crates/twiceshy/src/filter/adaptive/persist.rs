@@ -8,7 +8,7 @@ use crate::persist::{Body, Header, Kind, Own, Source, expect, expect_zeros, stor
 use crate::table::{Extended, Shape};
 
 stored! {
-    AdaptiveFilter, AdaptiveFilterView, "an adaptive filter",
+    AdaptiveFilter, View, "an adaptive filter",
     "let mut filter = AdaptiveFilter::new(0.01)?;",
     r#"let _ = filter.insert("ant")?;"#,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Query, Record};
+use super::{Adapted, AdaptiveFilter, Builder, Query, Record};
 use crate::error::SetError;
 use crate::filter::batch::AHEAD;
 use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Machine, Remove, Separate};
@@ -19,7 +19,8 @@ use crate::reverse_map::{MemoryMap, ReverseMap, Row, Rows};
 /// to remove, and for the few fingerprints that run out of bits when the filter grows.
 ///
 /// ```
-/// use twiceshy::{AdaptiveSet, MemoryMap};
+/// use twiceshy::reverse_map::MemoryMap;
+/// use twiceshy::AdaptiveSet;
 ///
 /// let mut set = AdaptiveSet::builder().error_rate(0.01).build_set(MemoryMap::new())?;
 /// for word in ["ant", "bee", "cow"] {
@@ -50,8 +51,8 @@ pub struct AdaptiveSet<M> {
 
 impl AdaptiveSet<MemoryMap> {
     /// Chooses size, error rate, hash and growth; then call
-    /// [`build_set`](AdaptiveFilterBuilder::build_set) with a map.
-    pub fn builder() -> AdaptiveFilterBuilder {
+    /// [`build_set`](Builder::build_set) with a map.
+    pub fn builder() -> Builder {
         AdaptiveFilter::builder()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::{AdaptiveFilter, AdaptiveFilterBuilder};
+use super::{AdaptiveFilter, Builder};
 use crate::error::{BuildError, OutOfMemory, RebuildError};
 use crate::filter::core::quotient_bits_for;
 use crate::filter::protocol::{self, MoreRoom, Raw};
@@ -16,7 +16,9 @@ impl AdaptiveFilter {
     /// has changed.
     ///
     /// ```
-    /// use twiceshy::{AdaptiveFilter, error::InsertError, reverse_map::Rows};
+    /// use twiceshy::error::InsertError;
+    /// use twiceshy::reverse_map::Rows;
+    /// use twiceshy::AdaptiveFilter;
     ///
     /// let mut filter = AdaptiveFilter::builder().capacity(10).build()?;
     /// let mut keys: Vec<u64> = Vec::new();
@@ -112,7 +114,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
-impl AdaptiveFilterBuilder {
+impl Builder {
     /// A filter of keys that come in the order of the first 64 bits of their hashes, each once. Give the
     /// [`hasher`](Self::hasher) that orders them. One pass, many times as fast as single inserts.
     ///

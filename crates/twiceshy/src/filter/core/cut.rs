@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::codec::string::Tags;
     use crate::hash::RawWords;
-    use crate::random::Random;
     use crate::table::Shape;
+    use twiceshy_testkit::Random;
 
     /// Strings of four bits at most, all others of which are 0: enough for keys to meet.
     fn members(random: &mut Random, count: u64, bits: u32) -> Vec<Member<RawWords, u64>> {

@@ -42,7 +42,7 @@ mod ticket;
 pub use insert::Insertion;
 pub use replace::Adapted;
 pub use shapes::Growth;
-pub use stats::{AdaptiveStats, Lengths};
+pub use stats::{Lengths, Stats};
 pub use ticket::Ticket;
 
 pub(crate) use insert::Room;

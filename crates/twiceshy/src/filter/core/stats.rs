@@ -18,7 +18,7 @@ pub(super) struct Counters {
 /// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AdaptiveStats {
+pub struct Stats {
     /// False positives that were reported.
     pub reported: u64,
     /// Those of them that were fixed.
@@ -48,9 +48,9 @@ pub struct Lengths {
 }
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
-    pub(crate) fn stats(&self) -> AdaptiveStats {
+    pub(crate) fn stats(&self) -> Stats {
         let Counters { reported, fixed, adaptation_slots, growths, rejuvenated } = self.counters;
-        AdaptiveStats { reported, fixed, adaptation_slots, growths, rejuvenated }
+        Stats { reported, fixed, adaptation_slots, growths, rejuvenated }
     }
 
     /// How long the fingerprints are, and which error rate follows. Reads the whole table.

@@ -8,9 +8,9 @@ use std::fmt::Debug;
 use super::*;
 use crate::codec::string::{Place, Table};
 use crate::filter::core::{Growth, Settings};
-use crate::random::Random;
 use crate::reverse_map::MemoryMap;
 use crate::table::{Extended, Kind, Shape, Slot};
+use twiceshy_testkit::Random;
 
 /// Entries carry nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -55,7 +55,7 @@ impl Pair {
     /// The same contents, loaded in order: equal bytes.
     fn check_bytes(&self, context: &str) {
         let shape = *self.filter.table.shape();
-        let entries = self.model.iter().map(|(&fingerprint, count)| FingerprintCount { fingerprint, count });
+        let entries = self.model.iter().map(|(&fingerprint, count)| Fingerprint { fingerprint, count });
         let loaded = fill::fill(shape, shape.quotient_bits(), entries);
         let Ok((table, _)) = loaded else { panic!("{context}: does not fit when loaded") };
         assert!(table.bytes() == self.filter.table.bytes(), "{context}: bytes depend on history");

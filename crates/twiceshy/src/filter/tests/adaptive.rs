@@ -44,7 +44,7 @@ pub(super) struct Set {
     journal: Vec<Record>,
 }
 
-fn builder(random: &mut Random) -> crate::AdaptiveFilterBuilder {
+fn builder(random: &mut Random) -> crate::adaptive::Builder {
     let builder = AdaptiveFilter::builder()
         .quotient_bits(1 + random.below(4) as u32)
         .remainder_bits(1 + random.below(4) as u32);

@@ -7,8 +7,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use super::*;
 use crate::error::SetError;
 use crate::mem::scarce::until_enough;
-use crate::random::Random;
 use crate::reverse_map::{Lookup, ReverseMap, Row};
+use twiceshy_testkit::Random;
 
 /// A map that fails at a call chosen beforehand.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use super::*;
 use crate::error::{AdaptError, InsertError};
 use crate::filter::adaptive::Insertion;
 use crate::prefix::Prefix;
-use crate::random::Random;
 use crate::reverse_map::Rows;
+use twiceshy_testkit::Random;
 
 #[test]
 fn hashes_are_found_through_growth_and_adaptation() {

@@ -1,8 +1,8 @@
 //! Random operations.
 
 use super::*;
-use crate::random::Random;
 use crate::table::Part;
+use twiceshy_testkit::Random;
 
 fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64, part: Part) {
     let mut random = Random(seed);

@@ -4,7 +4,7 @@ use super::*;
 use crate::error::MergeError;
 use crate::table::Limits;
 
-fn builder() -> ExpandableFilterBuilder {
+fn builder() -> Builder {
     ExpandableFilter::builder().hasher(Hasher::fast())
 }
 
