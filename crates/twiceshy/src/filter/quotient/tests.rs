@@ -323,6 +323,24 @@ fn bad_hashes_do_not_make_a_growing_filter_explode() {
     assert!(kept.iter().all(|&hash| filter.contains_hash(hash)));
 }
 
+/// Nothing helps a crowd in a table that may not grow. Its work is borne, and counted anew: else every edit from then on
+/// would fail at first, and be tried twice.
+#[test]
+fn work_that_must_be_borne_is_counted_anew() {
+    let mut filter = Pair::new(13, 9, (255, 4096)).filter;
+    let mut turns = 0;
+    for i in (0..5_000u64).rev() {
+        let before = filter.table.crowd_work();
+        // Descending, in the first quarter of all hashes.
+        filter.insert_hash(i * ((1 << 62) / 5_000)).unwrap();
+        let work = filter.table.crowd_work();
+        assert!(work <= 3 * filter.slots(), "{work}, {i} keys to come");
+        turns += u32::from(work < before);
+    }
+    assert!(turns > 10, "{turns}");
+    filter.validate().unwrap();
+}
+
 #[test]
 fn counters_do_not_overflow() {
     let mut filter = Pair::new(6, 5, (255, 64)).filter;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::{AdaptError, InsertError};
-use crate::filter::adaptive::Insertion;
+use crate::filter::adaptive::{Growth, Insertion};
 use crate::prefix::Prefix;
 use crate::reverse_map::Rows;
 use twiceshy_testkit::Random;
@@ -142,6 +142,23 @@ fn a_run_beyond_all_measure_is_an_error_and_no_reason_to_grow() {
     let again = filter.insert_hash(0xabcd_ef00_0000_0000 | len << 16);
     assert!(matches!(again, Err(InsertError::Full { .. })), "{again:?}");
     assert_eq!((filter.len(), filter.slots()), (len, slots));
+}
+
+/// Nothing helps a crowd in a table that may not grow. Its work is borne, and counted anew: else every edit from then on
+/// would fail at first, and be tried twice.
+#[test]
+fn work_that_must_be_borne_is_counted_anew() {
+    let builder = AdaptiveFilter::builder().quotient_bits(13).remainder_bits(12).growth(Growth::Refuse);
+    let (mut filter, mut turns) = (builder.build().unwrap(), 0);
+    for i in (0..5_000u64).rev() {
+        let before = filter.core.table().crowd_work();
+        // Descending, in the first quarter of all hashes.
+        assert!(matches!(filter.insert_hash(i * ((1 << 62) / 5_000)), Ok(Insertion::Stored)));
+        let work = filter.core.table().crowd_work();
+        assert!(work <= 3 * filter.slots(), "{work}, {i} keys to come");
+        turns += u32::from(work < before);
+    }
+    assert!(turns > 10, "{turns}");
 }
 
 /// A record has 64 bits of a hash, and fingerprints may have more.
