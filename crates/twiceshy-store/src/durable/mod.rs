@@ -128,28 +128,18 @@ impl<F: Kept> Durable<F> {
         self.keys.store(keys, Ordering::Relaxed);
     }
 
-    /// Writes a batch after which there are so many keys, and its row of the journal with all lessons that are in none yet.
-    /// If that fails, nobody knows whether it is there.
-    pub(crate) fn commit(
-        &self,
-        journal: &mut Journal,
-        batch: Batch,
-        entry: Entry,
-        keys: u64,
-    ) -> Result<(), StoreError> {
-        self.write(journal, batch, entry, keys, self.durability)
-    }
-
     /// Writes the lessons that are in no row of the journal yet. They are safe with the next sync.
     pub(crate) fn write_learned(&self, journal: &mut Journal) -> Result<(), StoreError> {
         if journal.learned.is_empty() {
             return Ok(());
         }
-        let keys = journal.mark.keys;
-        self.write(journal, Batch::new(), Entry::default(), keys, Durability::Relaxed)
+        let keys = journal.keys();
+        self.commit(journal, Batch::new(), Entry::default(), keys, Durability::Relaxed)
     }
 
-    fn write(
+    /// Writes a batch after which there are so many keys, and its row of the journal with all lessons that are in none yet.
+    /// If that fails, nobody knows whether it is there.
+    pub(crate) fn commit(
         &self,
         journal: &mut Journal,
         mut batch: Batch,

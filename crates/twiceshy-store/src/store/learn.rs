@@ -152,7 +152,8 @@ impl Shared {
             return;
         }
         let shared = Arc::clone(self);
-        let helper = thread::Builder::new().name("twiceshy".into()).spawn(move || shared.help_out());
+        let helper =
+            thread::Builder::new().name("twiceshy".into()).spawn(move || shared.work_in_background());
         let Ok(mut slot) = self.helper.lock() else { return };
         match helper {
             Ok(helper) => {
@@ -178,7 +179,7 @@ impl Shared {
     ///
     /// It holds the lock itself, not by a [`WriterLock`](super::WriterLock): it must not call another helper, which would
     /// wait for its end.
-    fn help_out(self: Arc<Self>) {
+    fn work_in_background(self: Arc<Self>) {
         loop {
             let Ok(mut writer) = self.writer.lock() else { return };
             let is_done = self.take_lessons(&mut writer, MANY_LESSONS);

@@ -117,20 +117,17 @@ pub struct Iter<'a> {
 impl Iter<'_> {
     fn read_page(&mut self, from: &[u8]) -> Result<(), StoreError> {
         let (mut bytes, mut next) = (0, None);
-        let page = &mut self.page;
-        self.store.shared.durable.rows.rows_from(
-            Keys { from, until: None },
-            &mut |row_key, key, value| {
-                page.push_back((key.to_vec(), value.to_vec()));
-                bytes += key.len() + value.len();
-                if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {
-                    return ControlFlow::Continue(());
-                }
-                // The least key after this one.
-                next = Some([row_key, &[0]].concat());
-                ControlFlow::Break(())
-            },
-        )?;
+        let (rows, page) = (&self.store.shared.durable.rows, &mut self.page);
+        rows.rows_from(Keys { from, until: None }, &mut |row_key, key, value| {
+            page.push_back((key.to_vec(), value.to_vec()));
+            bytes += key.len() + value.len();
+            if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {
+                return ControlFlow::Continue(());
+            }
+            // The least key after this one.
+            next = Some([row_key, &[0]].concat());
+            ControlFlow::Break(())
+        })?;
         self.next = next;
         Ok(())
     }

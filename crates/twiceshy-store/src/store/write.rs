@@ -93,10 +93,8 @@ impl Shared {
         rows: &[(&[u8], &[u8])],
         known: Known,
     ) -> Result<u64, StoreError> {
-        let rows: Vec<NewRow<'_>> = rows
-            .iter()
-            .map(|&(key, value)| NewRow { hash: self.durable.rows.hash(key), key, value })
-            .collect();
+        let hash = |key| self.durable.rows.hash(key);
+        let rows: Vec<_> = rows.iter().map(|&(key, value)| NewRow { hash: hash(key), key, value }).collect();
         let mut is_new = Vec::with_capacity(rows.len());
         if let Err(error) = self.enter_filter(writer, &rows, &mut is_new) {
             // What can be read can be taken back; the rest are mistakes that the first query mends.
@@ -117,7 +115,7 @@ impl Shared {
             return Ok(0);
         }
         let keys = writer.journal.keys() + added;
-        self.durable.commit(&mut writer.journal, batch, entry, keys)?;
+        self.durable.commit(&mut writer.journal, batch, entry, keys, self.durable.durability)?;
         Ok(added)
     }
 
@@ -233,7 +231,7 @@ impl Shared {
                     self.durable.rows.delete(&mut batch, hash, key);
                     let entry = Entry { others: vec![Record::Removed(hash)], ..Entry::default() };
                     let left = writer.journal.keys().saturating_sub(1);
-                    self.durable.commit(&mut writer.journal, batch, entry, left)?;
+                    self.durable.commit(&mut writer.journal, batch, entry, left, self.durable.durability)?;
                     remove.answer(true);
                 }
                 Step::Done(was_there) => return Ok(was_there),
