@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
 use twiceshy::adaptive::protocol::OperationError;
+use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
 
 use crate::engine::EngineError;
 

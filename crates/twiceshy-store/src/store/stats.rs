@@ -86,11 +86,8 @@ impl AdaptiveStore {
     /// What the store has done since it was opened, and what it holds.
     pub fn stats(&self) -> Result<StoreStats, StoreError> {
         let shared = &self.shared;
-        let records = {
-            let writer = shared.writer()?;
-            writer.records + writer.learned.len() as u64
-        };
-        let filter = shared.filter()?;
+        let records = shared.writer()?.journal.unsaved();
+        let filter = shared.durable.filter()?;
         let count = |count| shared.counters.sum(count);
         Ok(StoreStats {
             queries: count(Count::Queries),
@@ -102,7 +99,7 @@ impl AdaptiveStore {
             failed: count(Count::Failed),
             journal_records: records,
             filter_bytes: filter.size_in_bytes() as u64,
-            disk_bytes: shared.engine.disk_bytes(),
+            disk_bytes: shared.durable.engine.disk_bytes(),
             filter: filter.stats(),
         })
     }

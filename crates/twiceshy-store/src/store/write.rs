@@ -9,11 +9,11 @@ use twiceshy::reverse_map::Rows;
 
 use super::learn::unexpected;
 use super::{AdaptiveStore, Shared, Writer};
-use crate::engine::{Batch, Durability};
+use crate::durable::Entry;
+use crate::engine::Batch;
 use crate::error::StoreError;
-use crate::journal::{self, Entry, Mark};
 use crate::rows::{AndPending, Pending, head};
-use crate::sync::{Arc, Ordering};
+use crate::sync::Arc;
 
 /// How many keys enter the filter before readers get their turn.
 const AT_ONCE: usize = 64;
@@ -77,7 +77,7 @@ impl Shared {
         known: Known,
     ) -> Result<u64, StoreError> {
         for (key, value) in rows {
-            self.rows.check(key, value)?;
+            self.durable.rows.check(key, value)?;
         }
         if rows.is_empty() {
             return Ok(0);
@@ -94,8 +94,8 @@ impl Shared {
         rows: &[(&[u8], &[u8])],
         known: Known,
     ) -> Result<u64, StoreError> {
-        let rows: Vec<NewRow<'_>> =
-            rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
+        let hash = |key| self.durable.rows.hash(key);
+        let rows: Vec<_> = rows.iter().map(|&(key, value)| NewRow { hash: hash(key), key, value }).collect();
         let mut is_new = Vec::with_capacity(rows.len());
         if let Err(error) = self.enter_filter(writer, &rows, &mut is_new) {
             // What can be read can be taken back; the rest are mistakes that the first query mends.
@@ -108,15 +108,15 @@ impl Shared {
                 entry.inserted.push(head(hash, false));
             }
             if is_new || known == Known::Replace {
-                self.rows.put(&mut batch, hash, key, value);
+                self.durable.rows.put(&mut batch, hash, key, value);
             }
         }
         let added = entry.len();
         if batch.is_empty() {
             return Ok(0);
         }
-        let keys = writer.mark.keys + added;
-        self.commit(writer, batch, entry, keys, self.durability)?;
+        let keys = writer.journal.keys() + added;
+        self.durable.commit(&mut writer.journal, batch, entry, keys, self.durable.durability)?;
         Ok(added)
     }
 
@@ -136,14 +136,14 @@ impl Shared {
             let entered = self.enter_next(&rows[done..], is_new, &mut covered);
             for (index, mut insert) in covered {
                 let key = rows[index].key;
-                if self.rows.has(key)? {
+                if self.durable.rows.has(key)? {
                     continue;
                 }
                 earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
                 insert.answer(earlier.contains(key));
                 // It was covered, and nothing was removed since.
-                let step = insert.step(&mut *self.filter_mut()?)?;
+                let step = insert.step(&mut *self.durable.filter_mut()?)?;
                 match step {
                     Step::Done(new) => is_new[index] = new,
                     step => return Err(unexpected(&step)),
@@ -166,7 +166,7 @@ impl Shared {
         is_new: &mut Vec<bool>,
         covered: &mut Vec<(usize, Insert<'k>)>,
     ) -> Result<(), StoreError> {
-        let mut filter = self.filter_mut()?;
+        let mut filter = self.durable.filter_mut()?;
         rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
         for (index, row) in rows.iter().take(AT_ONCE).enumerate() {
             if let Some(ahead) = rows.get(index + AHEAD) {
@@ -194,10 +194,10 @@ impl Shared {
         while let Some((hash, key)) = pending.pop() {
             let mut remove = Remove::after_its_row(hash, key);
             loop {
-                let step = remove.step(&mut *self.filter_mut()?)?;
+                let step = remove.step(&mut *self.durable.filter_mut()?)?;
                 match step {
                     Step::Rows(prefix) => {
-                        let all = AndPending { rows: &self.rows, pending: &pending };
+                        let all = AndPending { rows: &self.durable.rows, pending: &pending };
                         remove.rows(Rows::under(&prefix, &all)?);
                     }
                     Step::Done(_) => break,
@@ -210,7 +210,7 @@ impl Shared {
 
     fn remove(self: &Arc<Self>, key: &[u8]) -> Result<bool, StoreError> {
         // Nothing that is in the engine is unknown to the filter.
-        if !self.filter()?.contains(key) {
+        if !self.durable.filter()?.contains(key) {
             return Ok(false);
         }
         let mut writer = self.writer()?;
@@ -220,19 +220,19 @@ impl Shared {
     }
 
     fn remove_as_writer(&self, writer: &mut Writer, key: &[u8]) -> Result<bool, StoreError> {
-        let hash = self.rows.hash(key);
+        let hash = self.durable.rows.hash(key);
         let mut remove = Remove::new(hash, key);
         loop {
             // The filter is held for a step, not while the engine works.
-            let step = remove.step(&mut *self.filter_mut()?)?;
+            let step = remove.step(&mut *self.durable.filter_mut()?)?;
             match step {
-                Step::Rows(prefix) => remove.rows(Rows::under(&prefix, &self.rows)?),
+                Step::Rows(prefix) => remove.rows(Rows::under(&prefix, &self.durable.rows)?),
                 Step::Delete(_) => {
                     let mut batch = Batch::new();
-                    self.rows.delete(&mut batch, hash, key);
+                    self.durable.rows.delete(&mut batch, hash, key);
                     let entry = Entry { others: vec![Record::Removed(hash)], ..Entry::default() };
-                    let left = writer.mark.keys.saturating_sub(1);
-                    self.commit(writer, batch, entry, left, self.durability)?;
+                    let left = writer.journal.keys().saturating_sub(1);
+                    self.durable.commit(&mut writer.journal, batch, entry, left, self.durable.durability)?;
                     remove.answer(true);
                 }
                 Step::Done(was_there) => return Ok(was_there),
@@ -241,45 +241,10 @@ impl Shared {
         }
     }
 
-    /// Writes a batch, and its row of the journal with all lessons that are in none yet. If that fails, nobody knows whether
-    /// it is there.
-    fn commit(
-        &self,
-        writer: &mut Writer,
-        mut batch: Batch,
-        entry: Entry,
-        keys: u64,
-        durability: Durability,
-    ) -> Result<(), StoreError> {
-        let entry = writer.with_learned(entry);
-        let mut mark = Mark { keys, ..writer.mark };
-        if !entry.is_empty() {
-            // Used once, whatever becomes of the row.
-            writer.number += 1;
-            (mark.number, mark.history) = (writer.number, writer.history);
-            journal::put(&mut batch, writer.mark, mark, &entry);
-        }
-        self.engine.write(batch, durability)?;
-        writer.mark = mark;
-        writer.records += entry.len();
-        writer.learned.clear();
-        self.keys.store(keys, Ordering::Relaxed);
-        Ok(())
-    }
-
     /// Has the filter saved if the journal got long.
     fn end_writing(self: &Arc<Self>, writer: &Writer) {
-        if self.is_worth_saving(writer) {
+        if self.durable.is_worth_saving(&writer.journal) {
             self.call_helper();
         }
-    }
-
-    /// Writes the lessons that are in no journal yet. They are safe with the next sync.
-    pub(super) fn write_learned(&self, writer: &mut Writer) -> Result<(), StoreError> {
-        if writer.learned.is_empty() {
-            return Ok(());
-        }
-        let keys = writer.mark.keys;
-        self.commit(writer, Batch::new(), Entry::default(), keys, Durability::Relaxed)
     }
 }

@@ -182,8 +182,8 @@ fn random_operations_agree_with_a_model<M: ReverseMap>(mut map: M) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reverse_map::MemoryMap;
     use crate::reverse_map::Lookup;
+    use crate::reverse_map::MemoryMap;
 
     #[test]
     fn the_map_in_memory_conforms() {
