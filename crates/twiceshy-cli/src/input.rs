@@ -135,7 +135,7 @@ impl KeyArgs {
     }
 }
 
-/// Some keys, one behind the other.
+/// Some keys, one after the other.
 #[derive(Default)]
 struct Chunk {
     bytes: Vec<u8>,

@@ -42,7 +42,7 @@ pub(crate) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Res
 }
 
 /// Bytes as a field of a JSON object: as a string under this name if they are UTF-8, else as hexadecimal digits under
-/// this name with `_hex` behind it.
+/// this name with `_hex` after it.
 pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
     let (name, text) = match std::str::from_utf8(bytes) {
         Ok(text) => (name.to_owned(), text.to_owned()),

@@ -13,7 +13,7 @@ pub(crate) fn bar(what: &'static str, total: Option<u64>) -> ProgressBar {
     drawn(what, total, template)
 }
 
-/// The same for bytes.
+/// A bar that counts bytes.
 pub(crate) fn bytes(what: &'static str, total: Option<u64>) -> ProgressBar {
     let template = match total {
         Some(_) => "{msg} [{bar:32}] {bytes} of {total_bytes}, {eta} left",

@@ -19,7 +19,7 @@ use crate::plan::{Hash, Plan};
 use crate::report::{HugePages, Row};
 use crate::stats::percentile;
 
-/// A pair of tables. Unused memory lies before, between and behind them: see [`Cushion`].
+/// A pair of tables. Unused memory lies before, between and after them: see [`Cushion`].
 struct Tables {
     pair: Pair<Box<dyn Contender>>,
     /// How many bytes lay in huge pages as soon as they were made. Most tables are not touched until then.

@@ -106,7 +106,7 @@ impl Plan {
         if self.quick { 2 } else { (2 * ((24 << 20) / self.items())).clamp(4, 24) }
     }
 
-    /// The same where it takes longer.
+    /// As often, where it takes longer.
     pub(crate) fn unsorted_builds(&self) -> usize {
         self.builds().div_ceil(4) * 2
     }

@@ -66,10 +66,10 @@ pub enum BuildError {
         /// Bits that the remainders lack.
         missing: u32,
     },
-    /// No random key for the hash could be had.
+    /// There was no random key for the hash.
     #[error(transparent)]
     Random(#[from] RandomError),
-    /// No memory for the table could be had.
+    /// The memory for the table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -107,7 +107,7 @@ pub enum InsertError {
     /// The number of copies does not fit 64 bits.
     #[error("the filter would hold more than 2^64 - 1 copies")]
     TooManyCopies,
-    /// No memory for a larger table could be had.
+    /// The memory for a larger table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -139,7 +139,7 @@ pub enum ExpandError {
     /// The number of copies does not fit 64 bits.
     #[error("the filter would hold more than 2^64 - 1 copies")]
     TooManyCopies,
-    /// No memory for a larger table could be had.
+    /// The memory for a larger table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -159,7 +159,7 @@ pub enum ResizeError {
         /// Slots of the new size.
         slots: u64,
     },
-    /// No memory for the new table could be had.
+    /// The memory for the new table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -207,7 +207,7 @@ pub enum MergeError {
     /// The number of copies does not fit 64 bits.
     #[error("the filter would hold more than 2^64 - 1 copies")]
     TooManyCopies,
-    /// No memory for the merged table could be had.
+    /// The memory for the merged table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
@@ -350,7 +350,7 @@ pub enum RebuildError<E> {
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
-    /// No memory for the table could be had.
+    /// The memory for the table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
     /// The settings are wrong.
@@ -390,7 +390,7 @@ pub enum SetError<E> {
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
-    /// No memory for the table could be had.
+    /// The memory for the table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }

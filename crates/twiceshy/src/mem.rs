@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 #[cfg(target_os = "linux")]
 const MAP_FROM: usize = 4 << 20;
 
-/// The memory for a table could not be had.
+/// The memory for a table could not be allocated.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot allocate {bytes} bytes for the table; free memory or ask for a smaller filter")]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-/// Asks for the cache line that holds byte `at`, which may lie behind the end. On CPUs without such an
+/// Asks for the cache line that holds byte `at`, which may lie after the end. On CPUs without such an
 /// instruction this does nothing.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {

@@ -24,9 +24,9 @@ use crate::hash::Words;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Prefix {
-    /// Bits behind the end are 0.
+    /// Bits after the end are 0.
     first: u64,
-    /// The words behind the first, for prefixes of more than 64 bits.
+    /// The words after the first, for prefixes of more than 64 bits.
     rest: Vec<u64>,
     len: u32,
 }
@@ -58,7 +58,7 @@ impl Prefix {
         self.len
     }
 
-    /// The words of its bits, highest first; those behind the end are 0.
+    /// The words of its bits, highest first; those after the end are 0.
     pub fn words(&self) -> impl Iterator<Item = u64> {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }

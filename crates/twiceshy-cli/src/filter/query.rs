@@ -18,7 +18,7 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Print a tab and the key behind each answer
+    /// Print a tab and the key after each answer
     #[arg(long)]
     with_key: bool,
     /// Print only how many keys may be in the filter

@@ -66,7 +66,7 @@ impl Sandbox {
         self.feed(arguments, b"")
     }
 
-    /// The same with bytes to read.
+    /// Runs it with bytes to read.
     pub(crate) fn feed(&self, arguments: &str, input: &[u8]) -> Run {
         self.run_with(arguments.split_whitespace(), input)
     }

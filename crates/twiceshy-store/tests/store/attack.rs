@@ -59,6 +59,6 @@ fn the_filter_is_as_large_as_the_formula_says() {
     let (slots, slot_bits) = store.with_filter(|filter| (filter.slots(), filter.slot_bits())).unwrap();
     let formula = slots as f64 * (f64::from(slot_bits) + 3.0 + 8.0 / 64.0) / 8.0;
     let bytes = store.stats().unwrap().filter_bytes as f64;
-    // The spill area behind the last slot.
+    // The spill area after the last slot.
     assert!(bytes >= formula && bytes < formula * 1.05 + 500.0, "{bytes} bytes, formula {formula}");
 }

@@ -109,7 +109,7 @@ pub(crate) trait Kind: Sync {
         None
     }
 
-    /// The same for keys of 16 bytes.
+    /// Hashes keys of 16 bytes.
     fn hash_texts(&self, _texts: &[[u8; 16]]) -> Option<u64> {
         None
     }
@@ -164,7 +164,7 @@ pub(crate) trait Contender: Any + Sync {
     /// How many seem to be there.
     fn contains_all(&self, items: &[u64]) -> u64;
     fn batches(&self) -> bool;
-    /// The same with one call.
+    /// Asks for all of them with one call.
     fn contains_batch(&self, items: &[u64], found: &mut [bool]) -> u64;
     fn removes(&self) -> bool;
     /// How many were removed.

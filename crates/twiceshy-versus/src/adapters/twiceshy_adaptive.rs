@@ -245,7 +245,7 @@ impl Filter for Growing {
 struct Adapting {
     filter: AdaptiveFilter,
     adapt_in: u64,
-    /// The first bit behind a fingerprint.
+    /// The first bit after a fingerprint.
     differs: u64,
 }
 

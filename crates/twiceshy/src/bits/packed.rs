@@ -75,7 +75,7 @@ fn in_one_register(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// A header and, behind it, 64 fields of one width: a block of a table. The slice is checked once, and not with
+/// A header and, after it, 64 fields of one width: a block of a table. The slice is checked once, and not with
 /// every access.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
@@ -93,7 +93,7 @@ impl<'a> Block<'a> {
         Some(Self { bytes, header, width })
     }
 
-    /// The header and what is behind it.
+    /// The header and what is after it.
     #[inline(always)]
     pub(crate) fn bytes(self) -> &'a [u8] {
         self.bytes
@@ -163,7 +163,7 @@ pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
     let first = first_bit / 8;
     let last = first + (end_bit - 1 - first * 8) / 64 * 8;
     let (mut at, mut mask) = (first, high_mask((first_bit % 8) as u32));
-    // The source of a word is the word `ahead` bytes above it and the one behind that, which is the first
+    // The source of a word is the word `ahead` bytes above it and the one after that, which is the first
     // one of the next step.
     let (ahead, shift) = (by / 8, by % 8);
     let mut below = load(bytes, at + ahead);
@@ -213,7 +213,7 @@ pub(crate) fn insert(bytes: &mut [u8], from: usize, to: usize, width: u32, value
     }
 }
 
-/// Removes the field of `width` bits at `from`: what lies behind it up to `to` moves down, and `value` takes
+/// Removes the field of `width` bits at `from`: what lies after it up to `to` moves down, and `value` takes
 /// the place that is left before `to`. [`shift_down`] and [`set`] in one pass, without reading what was just
 /// written.
 #[inline(always)]

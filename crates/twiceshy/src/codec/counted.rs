@@ -11,7 +11,7 @@
 //! | 3 and more | `x x x` and the digits of `count - 3` |
 //!
 //! Three equal slots are the escape: only then does a slot mean something else than a remainder. The
-//! first digit therefore lies at least three slots behind the start of the run, and a run without equal
+//! first digit therefore lies at least three slots after the start of the run, and a run without equal
 //! neighbours has none.
 //!
 //! With two or more bits per slot a digit is `w - 1` bits of the number, lowest first, and its top bit
@@ -263,7 +263,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u
     table.prefetch_run(home);
     if let Some(glance) = table.glance_at(cpu, home) {
         let found = table.find_at_glance(&glance, table.address().window(cpu, hash), 0);
-        // What is found further behind may be a digit.
+        // What is found further on may be a digit.
         if !table.is_behind::<FIRST_DIGIT>(found) {
             return found != 0;
         }

@@ -11,7 +11,7 @@
 //!           the empty one -> 1 00000         void: matches every hash
 //! ```
 //!
-//! Ascending slots are ascending strings; a string stands behind those of its continuations that go on
+//! Ascending slots are ascending strings; a string stands after those of its continuations that go on
 //! with a 0 and before those that go on with a 1.
 //!
 //! # Cost

@@ -83,7 +83,7 @@ macro_rules! kinds {
             }
         }
 
-        /// The same for a filter of whatever kind.
+        /// Does this for a filter of whatever kind.
         macro_rules! each {
             ($any:expr, $one:ident => $what:expr) => {
                 match $any {

@@ -20,7 +20,7 @@ use crate::table::{Full, Limits};
 /// An edit that shifts more slots than this is a reason to grow, if not many slots are in use.
 const LONG: u64 = 1 << 11;
 
-/// The same if they are.
+/// An edit that shifts more than this is one, if many are.
 const LONG_IF_LOADED: u64 = 1 << 13;
 
 /// No edit shifts more slots than this, which takes about a millisecond.

@@ -12,7 +12,7 @@ pub(super) trait Ascending: Copy {
 pub(super) struct Union<T, A, B> {
     one: A,
     other: B,
-    /// The next entry of each, [`END`](Ascending::END) behind the last.
+    /// The next entry of each, [`END`](Ascending::END) after the last.
     heads: (T, T),
 }
 

@@ -10,7 +10,7 @@ use crate::table::{Layout, Table};
 /// Memory that is set aside before the first byte has arrived.
 const FIRST_PIECE: usize = 1 << 20;
 
-/// Where the bytes behind a header come from.
+/// Where the bytes after a header come from.
 pub(crate) trait Source {
     /// What a piece of them is.
     type Bytes: AsRef<[u8]>;

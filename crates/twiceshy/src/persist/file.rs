@@ -75,7 +75,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Reads a whole file through `read`; what follows behind the filter is an error.
+/// Reads a whole file through `read`; what follows after the filter is an error.
 pub(crate) fn load<T>(
     path: &Path,
     read: impl FnOnce(&mut BufReader<File>) -> Result<T, ReadError>,

@@ -123,7 +123,7 @@ pub(crate) fn save<F: Stored>(filter: &F, path: &Path) -> Result<(), SaveError> 
     file::save(path, |file| write(filter, file))
 }
 
-/// Reads a filter and checks it completely. Reads no byte behind its end.
+/// Reads a filter and checks it completely. Reads no byte after its end.
 pub(crate) fn read<F: Stored<Bytes = Memory>>(mut reader: impl Read) -> Result<F, ReadError> {
     let first = First::read(&mut reader)?;
     checked(F::read(&first, Stream::new(reader))?, first.body_sum())

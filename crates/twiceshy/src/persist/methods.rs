@@ -47,7 +47,7 @@ macro_rules! stored {
         }
 
         impl $filter {
-            /// Reads a filter and checks it completely. Reads no byte behind its end.
+            /// Reads a filter and checks it completely. Reads no byte after its end.
             ///
             /// ```
             /// # use twiceshy::*;

@@ -51,7 +51,7 @@ pub enum ReadError {
     /// Reading failed.
     #[error("cannot read the filter: {0}")]
     Io(#[from] io::Error),
-    /// The bytes end too early, or go on behind the end of the filter.
+    /// The bytes end too early, or go on after the end of the filter.
     #[error("expected {expected} bytes, found {found}: the file was cut off or has something appended")]
     Length {
         /// Bytes that the filter has.
@@ -108,7 +108,7 @@ pub enum ReadError {
     /// The table contradicts itself, although its checksum is right: some other program wrote it.
     #[error("the table is inconsistent: {0}")]
     Inconsistent(String),
-    /// No memory for the table could be had.
+    /// The memory for the table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }

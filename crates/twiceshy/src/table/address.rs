@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A table may be for a *part* of all hashes, those that begin with certain bits: which table it is then implies these
-//! bits, as the position in the table implies those of the quotient. What a slot holds begins behind both.
+//! bits, as the position in the table implies those of the quotient. What a slot holds begins after both.
 
 use super::{BLOCK_SLOTS, Shape};
 use crate::bits::cpu::Cpu;
@@ -84,7 +84,7 @@ impl Address {
         hash << self.part_bits >> (64 - self.quotient_bits)
     }
 
-    /// Quotient and window; zeros behind the 64 bits, if it reaches that far.
+    /// Quotient and window; zeros after the 64 bits, if it reaches that far.
     #[inline(always)]
     pub(crate) fn split(self, hash: u64) -> (u64, u64) {
         let hash = hash << self.part_bits;
@@ -104,7 +104,7 @@ impl Address {
         Home { block: cpu.field(hash, self.block_mask), slot }
     }
 
-    /// The bits behind the quotient, as many as a slot has, if the first 64 bits [reach](Self::has_window) that far.
+    /// The bits after the quotient, as many as a slot has, if the first 64 bits [reach](Self::has_window) that far.
     #[inline(always)]
     pub(crate) fn window<C: Cpu>(self, cpu: C, hash: u64) -> u64 {
         debug_assert!(self.has_window());

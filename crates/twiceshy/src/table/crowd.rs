@@ -1,7 +1,7 @@
 //! Where entries come in the order of their quotients, and more of them than there are home slots: in a crowd.
 //!
 //! Whoever copies a set inserts it in the order of hashes, and a table that starts small and grows is then filled from
-//! its front: everything lies in one cluster, thousands of slots behind its home. Offsets do not count that far; to find
+//! its front: everything lies in one cluster, thousands of slots after its home. Offsets do not count that far; to find
 //! a run there means to walk from the front of the cluster, and every insert would take as long as the cluster is.
 //!
 //! So the table remembers a few spots in its crowds, those of the last inserts that reached far: the first own slot of a
@@ -31,7 +31,7 @@ pub(super) struct Crowd {
     pub(super) work: u64,
 }
 
-/// A place in a crowd: a block whose offset is saturated, its first own slot, and the first block behind it whose offset is
+/// A place in a crowd: a block whose offset is saturated, its first own slot, and the first block after it whose offset is
 /// not known to be.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spot {
@@ -108,7 +108,7 @@ impl Crowd {
 /// hashes in no order it is one in a million.
 pub(super) const CROWDED_REACH: u64 = 256;
 
-/// What lies as many slots behind its home does so in a crowd.
+/// What lies as many slots after its home does so in a crowd.
 const FAR_FROM_HOME: u64 = 512;
 
 /// What it costs to append to a crowd, in slots that could be shifted in that time.
@@ -191,7 +191,7 @@ impl<L: Layout> Table<Memory, L> {
         self.crowd.put(from, Spot { block: home, own, saturated_to });
     }
 
-    /// The first block behind `home` whose offset may have to be counted up.
+    /// The first block after `home` whose offset may have to be counted up.
     #[inline(always)]
     pub(super) fn first_unsaturated(&self, home: u64) -> u64 {
         self.crowd.spot_before(home).saturated_to.max(home + 1)

@@ -1,6 +1,6 @@
-//! Changing a table: replace slots of one run by others, shifting what lies behind.
+//! Changing a table: replace slots of one run by others, shifting what comes after them.
 //!
-//! An edit that needs more slots takes the nearest free ones behind it. Taking a free slot `e` for a
+//! An edit that needs more slots takes the nearest free ones after it. Taking a free slot `e` for a
 //! run of quotient `q` moves everything between the run and `e` one slot up, so every block that
 //! starts in `q + 1..=e` has one more slot taken by earlier quotients: its offset grows by one.
 //!
@@ -180,7 +180,7 @@ impl<L: Layout> Table<Memory, L> {
         Ok(())
     }
 
-    /// Inserts a continuation at `at`, between two slots of an entry or behind its last, in `run`, the run of
+    /// Inserts a continuation at `at`, between two slots of an entry or after its last, in `run`, the run of
     /// `quotient`. The same as [`plan`](Table::plan) and [`commit`](Table::commit), in fewer steps.
     #[inline(always)]
     pub(crate) fn insert_continuation<C: Cpu>(
@@ -230,7 +230,7 @@ impl<L: Layout> Table<Memory, L> {
         slot
     }
 
-    /// Moves the slots `from..free` and their bits one slot up, onto the free slot behind them.
+    /// Moves the slots `from..free` and their bits one slot up, onto the free slot after them.
     /// What is left in `from` has both bits 0 and an unspecified value.
     #[inline(always)]
     fn shift_up(&mut self, from: u64, free: u64) {
@@ -318,7 +318,7 @@ impl<L: Layout> Table<Memory, L> {
         let width = self.shape.slot_bits() as usize;
         let (mut block, mut start) = split(from - 1);
         loop {
-            // Everything behind `start` in this block moves onto it.
+            // Everything after `start` in this block moves onto it.
             let end = if block == last_block { last_end } else { BLOCK_SLOTS as u32 - 1 };
             let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start)) + width;
             packed::shift_down(

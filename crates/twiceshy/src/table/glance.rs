@@ -36,7 +36,7 @@ pub(super) struct Lanes {
     pub(super) ones: u64,
     /// The highest bits of the first `n` of them.
     pub(super) highs: [u64; MASKS],
-    /// Offsets from here on are saturated, or point behind the block.
+    /// Offsets from here on are saturated, or point after the block.
     offset_limit: u32,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Glance {
     pub(super) home: u32,
     pub(super) start: u32,
     pub(super) len: u32,
-    /// The slot behind the end of the run before.
+    /// The slot after the end of the run before.
     after: u32,
     /// The slots from the start of the run on, side by side.
     pub(super) slots: u64,
@@ -104,7 +104,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         // Less than 0, which is a large number here, if the end of the run is not in this block.
         let mut len = end.wrapping_sub(start);
         if L::EXTENDED {
-            // So is a run with extension slots before, inside or behind it. What is behind slot 63 is not
+            // So is a run with extension slots before, inside or after it. What is after slot 63 is not
             // in this block.
             let slots = end.wrapping_sub(after);
             let near = extension.wrapping_shr(after) & u64::MAX.wrapping_shr(63u32.wrapping_sub(slots));
@@ -159,7 +159,7 @@ impl Words {
         self.ends & !self.extension
     }
 
-    /// The first slot of the block at or behind `from`, which is not before the offset and no extension, before
+    /// The first slot of the block at or after `from`, which is not before the offset and no extension, before
     /// which all runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
     /// `first_without_debt` of the table, which does this across blocks.
     ///
@@ -177,7 +177,7 @@ impl Words {
         if rank_through(occupied, from) <= ended {
             return Some(from);
         }
-        // The ends of the runs that have not ended, and the quotients of the runs behind the first of them.
+        // The ends of the runs that have not ended, and the quotients of the runs after the first of them.
         let mut ends = ends & high_mask(from);
         let mut next = cpu.without_lowest(occupied, ended);
         next &= next.wrapping_sub(1);
@@ -188,7 +188,7 @@ impl Words {
             // All bits below the next quotient; all there are, if there is none.
             let below_next = !next & next.wrapping_sub(1);
             if below_next >= behind {
-                // Bit 64 is none: the slot behind the end is in the next block.
+                // Bit 64 is none: the slot after the end is in the next block.
                 return (behind != 0).then(|| behind.trailing_zeros());
             }
             ends &= ends - 1;

@@ -36,7 +36,7 @@ pub(crate) struct Runs<'a, B, L = Plain> {
     table: &'a Table<B, L>,
     occupied: Bits,
     ends: Bits,
-    /// The first slot behind the last run.
+    /// The first slot after the last run.
     free: u64,
     /// Measures of the table.
     blocks: u64,
@@ -54,7 +54,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         Runs { table: self, occupied, ends, free: 0, blocks, quotients, total_slots }
     }
 
-    /// The first quotient at or behind `from` that has a run.
+    /// The first quotient at or after `from` that has a run.
     pub(crate) fn next_quotient(&self, from: u64) -> Option<u64> {
         if from >= self.shape.quotients() {
             return None;

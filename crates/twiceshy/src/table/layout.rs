@@ -6,7 +6,7 @@ use super::RUNEND_AT;
 pub(crate) trait Layout: Copy + Eq + std::fmt::Debug + 'static {
     /// Whether slots have extension bits, so that an entry may span several.
     const EXTENDED: bool;
-    /// Words behind those bits that the table leaves alone: a filter may keep something there for every block.
+    /// Words after those bits that the table leaves alone: a filter may keep something there for every block.
     const OWN_WORDS: usize;
     /// Bytes of the header.
     const BYTES: usize = RUNEND_AT + 8 + 8 * (Self::EXTENDED as usize + Self::OWN_WORDS);

@@ -1,6 +1,6 @@
 //! Filling a table from the front: bulk loading, merging and resizing are one sequential pass.
 //!
-//! Entries come in the order of their quotients and are written one behind the other; nothing is
+//! Entries come in the order of their quotients and are written one after the other; nothing is
 //! shifted. The words that are being written (the occupied bits of the block of the quotient, the run ends
 //! of the block of the slot, and the slots themselves) are kept aside until they are complete, so that
 //! nearly every word of the table is stored once and never read.
@@ -29,7 +29,7 @@ pub(crate) struct Loader<L = Plain> {
     /// The block of that quotient, and its occupied bits. The offsets up to it are known.
     home_block: u64,
     occupied: u64,
-    /// The first slot behind what was written.
+    /// The first slot after what was written.
     free: u64,
     /// How often a quotient was smaller than the one before. [`NONE`] is larger than the first.
     descents: u64,
@@ -153,7 +153,7 @@ impl<L: Layout> Loader<L> {
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), NoRoom> {
         self.descents += u64::from(quotient < self.quotient);
-        // A run that goes on is behind its quotient.
+        // A run that goes on is after its quotient.
         let start = self.free.max(quotient);
         if start + slots > self.total || self.free + slots > self.limit {
             self.make_room_at(start, slots)?;
@@ -217,12 +217,12 @@ impl<L: Layout> Loader<L> {
     }
 }
 
-/// Writes slots one behind the other, a word at a time.
+/// Writes slots one after the other, a word at a time.
 struct SlotWriter {
     /// The byte of the present word, and how many words of its block are left with it.
     at: usize,
     words_left: u32,
-    /// The present word and how many of its bits are behind us.
+    /// The present word and how many of its bits are done.
     word: u64,
     bits: u32,
 }

@@ -31,7 +31,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
             && let Some(offset) = self.offset(block)
             && offset < BLOCK_SLOTS
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
-            // If the slot behind it is in the next block, it could be an extension: of the run itself, or, if
+            // If the slot after it is in the next block, it could be an extension: of the run itself, or, if
             // that is empty, of the one before.
             && (!L::EXTENDED || split(run.end).0 == block)
         {
@@ -42,7 +42,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     /// The usual case, decided with the words of one block: `None` if the run leaves the block.
     ///
-    /// The run ends at or behind `offset` belong to this block's quotients in order. A virtual run end
+    /// The run ends at or after `offset` belong to this block's quotients in order. A virtual run end
     /// just before them makes every run the stretch between two neighbouring ones.
     #[inline(always)]
     fn run_in_block<C: Cpu>(&self, cpu: C, block: u64, i: u32, occupied: u64, offset: u32) -> Option<Run> {
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         is_here.then(|| Run { start: start_slot, end: first + u64::from(offset + end) })
     }
 
-    /// The first slot at or behind the start of `block` that no quotient of an earlier block uses.
+    /// The first slot at or after the start of `block` that no quotient of an earlier block uses.
     #[inline(always)]
     pub(super) fn first_own_slot<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
         if let Some(offset) = self.offset(block) {
@@ -114,7 +114,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         end.max((block + 1) * BLOCK_SLOTS)
     }
 
-    /// The slot behind the run whose end is the k-th (from 0) at or behind `from`, with the trailing
+    /// The slot after the run whose end is the k-th (from 0) at or after `from`, with the trailing
     /// extension slots of its last entry. The end of the table if there is none.
     #[inline(always)]
     fn behind_run_end<C: Cpu>(&self, cpu: C, from: u64, mut k: u64) -> u64 {
@@ -134,7 +134,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.shape.total_slots()
     }
 
-    /// The first slot at or behind `slot` that is no extension.
+    /// The first slot at or after `slot` that is no extension.
     #[inline(always)]
     pub(super) fn behind_extensions(&self, slot: u64) -> u64 {
         if !L::EXTENDED {
@@ -153,24 +153,24 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         block * BLOCK_SLOTS
     }
 
-    /// The first free slot at or behind `from`, `None` if there is none.
+    /// The first free slot at or after `from`, `None` if there is none.
     #[inline(always)]
     pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
         // A slot is free if every run of a quotient up to and including its own has ended before it.
         self.first_without_debt(cpu, from, 1)
     }
 
-    /// The first slot at or behind `from` that no run of an earlier quotient uses: it is free, or a
+    /// The first slot at or after `from` that no run of an earlier quotient uses: it is free, or a
     /// run starts there at home. The end of the table if there is none.
     #[inline(always)]
     pub(super) fn first_at_home<C: Cpu>(&self, cpu: C, from: u64) -> u64 {
         self.first_without_debt(cpu, from, 0).unwrap_or(self.shape.total_slots())
     }
 
-    /// The first slot `p` at or behind `from` before which all runs of the quotients below
+    /// The first slot `p` at or after `from` before which all runs of the quotients below
     /// `p + inclusive` have ended.
     ///
-    /// While some have not, the search goes on behind the end of the last of them.
+    /// While some have not, the search goes on after the end of the last of them.
     #[inline(always)]
     fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
         let total = self.shape.total_slots();

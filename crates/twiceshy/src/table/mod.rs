@@ -3,9 +3,9 @@
 //! # The idea
 //!
 //! A fingerprint is split into a *quotient* (its first `q` bits) and the rest. The table is an array
-//! of slots, one *home* slot per quotient, plus a spill area behind the last. What belongs to one
+//! of slots, one *home* slot per quotient, plus a spill area after the last. What belongs to one
 //! quotient lies in consecutive slots, its *run*; runs lie in the order of their quotients, each at
-//! its home slot or, if earlier runs still fill that slot, directly behind them. A stretch of runs
+//! its home slot or, if earlier runs still fill that slot, directly after them. A stretch of runs
 //! without a free slot between them is a *cluster*. Two bits per slot say which slot belongs to whom:
 //!
 //! - `occupied[i]`: quotient `i` has a run (wherever that run lies);
@@ -18,7 +18,7 @@
 //!
 //! ```text
 //! quotient   0   1   2   3   4   5   6   7         the runs of 1, 3 and 4 form one cluster; the run
-//! occupied   0   1   0   1   1   0   0   0         of 4 starts one slot behind its home
+//! occupied   0   1   0   1   1   0   0   0         of 4 starts one slot after its home
 //! slot       -   1a  1b  3a  3b  4a  -   -
 //! runend     0   0   1   0   1   1   0   0
 //! ```
@@ -47,7 +47,7 @@
 //! | 1 | 0 | a continuation of the entry's bit string |
 //! | 1 | 1 | payload of the entry |
 //!
-//! Run ends are then `runend & !extension`, and a run ends behind the trailing extension slots of its
+//! Run ends are then `runend & !extension`, and a run ends after the trailing extension slots of its
 //! last entry. What the slots mean is the business of a codec; the table only moves them.
 //!
 //! # Changing it
@@ -144,7 +144,7 @@ pub(crate) struct Limits {
     /// How many slots may be in use.
     pub(crate) slots: u64,
     /// How many slots may be shifted. What takes about as long: to search a run of a quarter of that, and to find a run that
-    /// lies sixteen times as many slots behind its home.
+    /// lies sixteen times as many slots after its home.
     pub(crate) reach: u64,
     /// How many slots edits in a crowd may have shifted, or gone over, since the table was made.
     pub(crate) work: u64,
@@ -236,13 +236,13 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         Self { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout: PhantomData }
     }
 
-    /// The same table over other bytes, without what is known of crowds.
+    /// This table over other bytes, without what is known of crowds.
     fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
         let Self { shape, used, address, lanes, layout, .. } = *self;
         Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout }
     }
 
-    /// The same table over borrowed bytes.
+    /// This table over borrowed bytes.
     pub(crate) fn borrowed(&self) -> Table<&[u8], L> {
         // A copy of what is known of crowds would not stay in registers.
         self.with_bytes(self.bytes())
@@ -291,7 +291,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 
     /// Asks for the cache lines that a lookup at a home slot will read soon, apart from the first, which it
-    /// asks for itself. A run lies a few slots behind its home, and the next block's header tells the end of a
+    /// asks for itself. A run lies a few slots after its home, and the next block's header tells the end of a
     /// run that leaves the block: hence a second line.
     #[inline(always)]
     pub(crate) fn prefetch_run(&self, home: Home) {
@@ -300,7 +300,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         mem::prefetch(self.bytes(), home_at + 48);
     }
 
-    /// The same for the cache lines that an edit may read and shift: that of the home slot and as many behind
+    /// Asks for the cache lines that an edit may read and shift: that of the home slot and as many after
     /// it as most clusters reach.
     #[inline(always)]
     pub(crate) fn prefetch_cluster(&self, quotient: u64) {

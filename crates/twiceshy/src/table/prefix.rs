@@ -1,6 +1,6 @@
 //! Which slots of a glance are prefixes of a value: the match of strings that end with a stop bit.
 //!
-//! A slot `s` holds a string, a 1 behind it and zeros ([`codec::stop`](crate::codec::stop)). It is a prefix of
+//! A slot `s` holds a string, a 1 after it and zeros ([`codec::stop`](crate::codec::stop)). It is a prefix of
 //! a window `v` iff the two agree above the lowest 1 of `s`, that is, iff `(s ^ v) & !(s ^ (s - 1))` is 0. All
 //! lanes are computed at once. A lane of 0, which holds no string but may be a digit of a count, borrows from the
 //! lanes above it and makes them wrong, but it seems to match everything itself, and what is below it is right: the

@@ -37,7 +37,7 @@ impl<L: Layout> Table<Memory, L> {
         true
     }
 
-    /// Inserts a head into the run, behind `rank` others.
+    /// Inserts a head into the run, after `rank` others.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(
         &mut self,
@@ -99,7 +99,7 @@ impl<L: Layout> Table<Memory, L> {
         true
     }
 
-    /// Removes the head behind `rank` others from the run.
+    /// Removes the head after `rank` others from the run.
     #[inline(always)]
     pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
@@ -128,7 +128,7 @@ impl<L: Layout> Table<Memory, L> {
         true
     }
 
-    /// The first slot at or behind slot `from` of the block that is free, or (if not `inclusive`) that no
+    /// The first slot at or after slot `from` of the block that is free, or (if not `inclusive`) that no
     /// run of an earlier quotient uses. `None` if that takes more than the words of the blocks on the way.
     #[inline(always)]
     fn first_from<C: Cpu>(
@@ -155,7 +155,7 @@ impl<L: Layout> Table<Memory, L> {
         found.map(|i| block * BLOCK_SLOTS + u64::from(i))
     }
 
-    /// Moves the slots behind the block up to `free` one up, and the last one of the block onto the first of
+    /// Moves the slots after the block up to `free` one up, and the last one of the block onto the first of
     /// them. The slot of the block that is free now, in the block.
     #[inline(always)]
     fn shift_later_blocks(&mut self, block: u64, free: u64) -> u32 {
@@ -180,7 +180,7 @@ impl<L: Layout> Table<Memory, L> {
         self.insert_slot(block, 0, free, self.slot(block * BLOCK_SLOTS - 1));
     }
 
-    /// Moves the slots behind the first, which the block before has taken, up to `last` one down. If the
+    /// Moves the slots after the first, which the block before has taken, up to `last` one down. If the
     /// cluster `goes_on`, the first slot of the next block follows.
     #[inline(always)]
     fn give_to_before(&mut self, block: u64, last: u32, goes_on: bool) {
@@ -213,7 +213,7 @@ impl<L: Layout> Table<Memory, L> {
         packed::insert(self.bytes_mut(), bit_of(at), bit_of(free), width, value);
     }
 
-    /// Moves the slots behind `at` up to `last` of a block one down and puts `value` behind them.
+    /// Moves the slots after `at` up to `last` of a block one down and puts `value` after them.
     #[inline(always)]
     fn remove_slot(&mut self, block: u64, at: u32, last: u32, value: u64) {
         let (width, first) = (self.shape.slot_bits(), self.shape.slot_bit(block * BLOCK_SLOTS));

@@ -27,7 +27,7 @@ impl Shape {
     /// A table of this size is beyond any machine, and none of its measures overflows 64 bits.
     pub(crate) const MAX_QUOTIENT_BITS: u32 = 48;
 
-    /// A table of `2^quotient_bits` slots of `slot_bits` bits and a spill area behind them.
+    /// A table of `2^quotient_bits` slots of `slot_bits` bits and a spill area after them.
     ///
     /// # Panics
     ///
@@ -55,12 +55,12 @@ impl Shape {
         self
     }
 
-    /// The same with blocks of another layout.
+    /// This shape with blocks of another layout.
     pub(crate) fn with_layout<L: Layout>(self) -> Self {
         Self { has_extensions: L::EXTENDED, slots_at: L::BYTES as u16, ..self }.measured()
     }
 
-    /// The same for a part of all hashes.
+    /// This shape for a part of all hashes.
     #[cfg(test)]
     pub(crate) fn for_part(self, part: Part) -> Self {
         Self { part, ..self }
@@ -92,14 +92,14 @@ impl Shape {
         self.part.number() << self.quotient_bits | quotient
     }
 
-    /// The same with other internal limits: small ones make the rare paths common, for tests.
+    /// This shape with other internal limits: small ones make the rare paths common, for tests.
     /// `None` if the limits make no sense.
     pub(crate) fn with_limits(self, offset_max: u8, spill_slots: u32) -> Option<Self> {
         let usual_spill = spill_slots.min(self.usual_spill);
         (offset_max > 0).then_some(Self { offset_max, spill_slots, usual_spill, ..self })
     }
 
-    /// The same with `slots` spill slots more, but at least twice as many, in whole blocks.
+    /// This shape with `slots` spill slots more, but at least twice as many, in whole blocks.
     pub(crate) fn extended(self, slots: u64) -> Self {
         let spill = u64::from(self.spill_slots) + slots.max(self.spill_slots.into());
         let total = (self.quotients() + spill).next_multiple_of(BLOCK_SLOTS);
@@ -111,7 +111,7 @@ impl Shape {
         self.resized(1, 2)
     }
 
-    /// The same internal limits for another size.
+    /// Another size with these internal limits.
     pub(crate) fn resized(self, quotient_bits: u32, slot_bits: u32) -> Self {
         let new = Self::new(quotient_bits, slot_bits);
         let standard = self.usual_spill == default_spill(self.quotient_bits());
@@ -198,7 +198,7 @@ impl Shape {
     }
 }
 
-/// Slots behind the last home slot, for runs that do not fit before it.
+/// Slots after the last home slot, for runs that do not fit before it.
 ///
 /// With hashed quotients at 95 % load, more than `x` slots are displaced past the end with probability
 /// about `e^(-x / 10)` (at 90 %: `e^(-x / 5)`): 64 slots do for tables too small to build up such a

@@ -458,7 +458,7 @@ fn a_loader_refuses_quotients_out_of_order() {
 
 #[test]
 fn quick_edits_reach_across_many_blocks() {
-    // One cluster over five blocks, every run a few slots behind its home: what is removed or inserted at
+    // One cluster over five blocks, every run a few slots after its home: what is removed or inserted at
     // its front moves all of it.
     for width in [3, 9, 14] {
         let shape = Shape::new(9, width);

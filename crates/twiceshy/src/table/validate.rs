@@ -61,7 +61,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         }
     }
 
-    /// Checks the run that starts at `start` and gives the slot behind it.
+    /// Checks the run that starts at `start` and gives the slot after it.
     fn check_run(&self, start: u64) -> Result<u64, Invalid> {
         let limit = self.shape.blocks() * BLOCK_SLOTS;
         let mut slot = start;

@@ -5,7 +5,7 @@
 
 use super::*;
 
-/// How many ranks are added up; what is behind them is asked once in a thousand times.
+/// How many ranks are added up; what is after them is asked once in a thousand times.
 const RANKS: u64 = 500_000;
 
 /// The query of a rank, in one of many universes.

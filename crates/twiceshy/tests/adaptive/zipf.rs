@@ -25,7 +25,7 @@ pub(crate) fn probability(rank: u64) -> f64 {
     (rank as f64).powf(-1.5) / TOTAL
 }
 
-/// The probability of all ranks behind this one, nearly.
+/// The probability of all ranks after this one, nearly.
 pub(crate) fn probability_behind(rank: u64) -> f64 {
     2.0 / (rank as f64 + 0.5).sqrt() / TOTAL
 }

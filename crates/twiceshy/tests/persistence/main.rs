@@ -154,7 +154,7 @@ fn long(number: u64) -> Vec<u8> {
     number.to_le_bytes().to_vec()
 }
 
-/// Where the tables of a file begin: behind the directory, if there is one.
+/// Where the tables of a file begin: after the directory, if there is one.
 fn tables_at<S: Subject>(bytes: &[u8]) -> usize {
     BODY + S::directory_bytes(bytes)
 }

@@ -182,7 +182,7 @@ impl Growing for Sacrifice {
     }
 }
 
-/// Geometric chaining: a new table of twice the size behind those that are full.
+/// Geometric chaining: a new table of twice the size after those that are full.
 struct Geometric {
     filters: Vec<QuotientFilter>,
     slot_bits: u32,

@@ -14,7 +14,7 @@
 //! | growing, chained, basic | the modes of our expandable filter |
 //! | growing-spread | growing, with growth in small steps |
 //! | sacrifice | fingerprint sacrifice: a quotient filter that doubles, and every fingerprint loses a bit |
-//! | geometric | geometric chaining: a new quotient filter of twice the size behind the others |
+//! | geometric | geometric chaining: a new quotient filter of twice the size after the others |
 //!
 //! Slots of 8 and 16 bits are counted as in the paper, where 3 bits of a slot are metadata: fingerprints have 4
 //! and 12 bits in ours (one is the stop bit) and 5 and 13 in the baselines. A growing filter has no fixed slot;

@@ -2,7 +2,7 @@
 //!
 //! # The idea
 //!
-//! The quotient is the first `q` bits of a fingerprint. The bits behind it fill the entry's head and as many
+//! The quotient is the first `q` bits of a fingerprint. The bits after it fill the entry's head and as many
 //! continuation slots as they need, `w` bits each, highest first:
 //!
 //! - **whole**: they fill their slots exactly. All that a filter needs that has never been resized.
@@ -268,7 +268,7 @@ impl<P: Payload> Strings<P> {
             let entry = self.entry(table, at, run.end);
             match self.compare(table, &entry, words) {
                 Ok(()) => return Found::Covered(entry),
-                // Common bits rise up to the hash's place in the order and fall behind it.
+                // Common bits rise up to the hash's place in the order and fall after it.
                 Err((order, common)) => {
                     common_bits = common_bits.max(common);
                     if order == Ordering::Greater {

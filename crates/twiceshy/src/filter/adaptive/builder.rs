@@ -85,7 +85,7 @@ impl Builder {
         self
     }
 
-    /// At least `bits` bits of every new fingerprint behind its quotient, instead of an error rate. The rate
+    /// At least `bits` bits of every new fingerprint after its quotient, instead of an error rate. The rate
     /// is then at most `2^-bits` as long as the filter does not grow, and `(bits + 2) · 2^-(bits + 1)` when
     /// it does.
     pub fn remainder_bits(mut self, bits: u32) -> Self {

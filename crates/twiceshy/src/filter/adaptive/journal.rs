@@ -67,7 +67,7 @@ impl Record {
         journal.extend(bytes.take(prefix.len().div_ceil(8) as usize));
     }
 
-    /// Reads the record at the front and moves behind it. An error moves nothing.
+    /// Reads the record at the front and moves after it. An error moves nothing.
     pub fn read_from(journal: &mut &[u8]) -> Result<Self, RecordError> {
         let (&[kind, low, high], rest) = journal.split_first_chunk::<HEAD_BYTES>().ok_or(RecordError)?;
         let len = u32::from(u16::from_le_bytes([low, high]));

@@ -333,7 +333,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.core.highest_error_rate()
     }
 
-    /// The same filter with another core.
+    /// This filter with another core.
     fn with_core<C>(&self, core: Core<Tags, C>) -> AdaptiveFilter<C> {
         AdaptiveFilter { core, hasher: self.hasher.clone() }
     }

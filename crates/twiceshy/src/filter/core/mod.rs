@@ -143,7 +143,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         Ok(self.with_table(self.table.try_clone()?, self.strings.has_stop()))
     }
 
-    /// The same with another table, whose strings may have stop bits.
+    /// This core with another table, whose strings may have stop bits.
     pub(super) fn with_table<C: AsRef<[u8]>>(&self, table: Table<C>, has_stop: bool) -> Core<P, C> {
         Core {
             strings: Strings::new(table.shape(), has_stop, self.strings.payload()),
@@ -225,7 +225,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         self.cover(words).map(|place| self.ticket(&place))
     }
 
-    /// The same for a query that asks for a value.
+    /// The fingerprint that a query meets which asks for a value, with a ticket.
     pub(crate) fn query_value(&self, words: &impl Words, value: &P::Value) -> Option<Ticket<P::Value>> {
         self.query(words).filter(|ticket| self.strings.payload().meets(&ticket.value, value))
     }

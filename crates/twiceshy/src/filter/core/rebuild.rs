@@ -157,7 +157,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         self.write_slowly()
     }
 
-    /// The same for groups of several keys, and where there is no room.
+    /// Writes groups of several keys, and where there is no room.
     #[cold]
     fn write_slowly<E>(&mut self) -> Result<(), RebuildError<E>> {
         let mut group = std::mem::take(&mut self.group);

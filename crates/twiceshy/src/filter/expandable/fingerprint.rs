@@ -1,7 +1,7 @@
 //! Fingerprints of any length, apart from the table that holds them.
 //!
-//! A fingerprint is the first bits of a hash. Quotient and slot of a table, put behind each other, are that
-//! string with a stop bit behind it; here it stands at the top of 128 bits, the same for tables of every size.
+//! A fingerprint is the first bits of a hash. Quotient and slot of a table, put one after the other, are that
+//! string with a stop bit after it; here it stands at the top of 128 bits, the same for tables of every size.
 //! Doubling a table, halving it, or moving an entry to another one is writing the same number with another
 //! quotient. Ascending numbers are ascending entries of every table.
 
@@ -13,7 +13,7 @@ use crate::table::Shape;
 /// Bits of the longest fingerprint: 48 of a quotient, 63 of a slot.
 const MOST_BITS: u32 = Shape::MAX_QUOTIENT_BITS + 63;
 
-/// A string of up to 127 bits, highest first, a 1 behind it, then zeros.
+/// A string of up to 127 bits, highest first, a 1 after it, then zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fingerprint(u128);
 
@@ -42,13 +42,13 @@ impl Fingerprint {
         127u32.saturating_sub(self.0.trailing_zeros())
     }
 
-    /// Its first bits as a number; if it has fewer, with the stop bit and zeros behind them. Ascending entries
+    /// Its first bits as a number; if it has fewer, with the stop bit and zeros after them. Ascending entries
     /// have ascending numbers.
     pub(super) fn first_bits(self, bits: u32) -> u64 {
         (self.0 >> (128 - bits)) as u64
     }
 
-    /// The same, written out.
+    /// The string, written out.
     pub(super) fn to_prefix(self) -> Prefix {
         Prefix::of(&self, self.len())
     }
@@ -90,7 +90,7 @@ impl Ascending for Entry {
 /// As much of a key's hash as an operation needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash {
-    /// At the top; zeros behind `known` bits.
+    /// At the top; zeros after `known` bits.
     bits: u128,
     known: u32,
 }
@@ -98,7 +98,7 @@ pub(super) struct Hash {
 /// A hash in the eyes of a table.
 pub(super) struct Window {
     pub(super) quotient: u64,
-    /// The bits behind the quotient, as many as a slot has, and which of them are known.
+    /// The bits after the quotient, as many as a slot has, and which of them are known.
     pub(super) bits: u64,
     pub(super) known: u64,
 }

@@ -115,11 +115,11 @@ impl ExpandableFilter {
         level.old = Some(Old { table: mem::replace(&mut level.table, table), moved: 0 });
         level.limit = self.settings.slot_limit(&shape);
         undo.push(Undo::Began(number));
-        self.look_at_levels();
+        self.sum_up_levels();
         Ok(())
     }
 
-    /// Replaces a level by one with `quotient_bits` or more, and those behind it that get entries from it.
+    /// Replaces a level by one with `quotient_bits` or more, and those after it that get entries from it.
     pub(super) fn replace_level(
         &mut self,
         number: usize,
@@ -149,7 +149,7 @@ impl ExpandableFilter {
         Ok(())
     }
 
-    /// Puts new levels in the place of those from `number` on, or behind the last.
+    /// Puts new levels in the place of those from `number` on, or after the last.
     fn take_over(&mut self, number: usize, placed: Vec<Level>, undo: &mut Vec<Undo>) {
         for (number, level) in (number..).zip(placed) {
             self.moves.add(level.table.used());
@@ -161,7 +161,7 @@ impl ExpandableFilter {
                 }
             }
         }
-        self.look_at_levels();
+        self.sum_up_levels();
     }
 
     /// Takes back what was done to make room. What was added since then must have been removed before.
@@ -184,7 +184,7 @@ impl ExpandableFilter {
                 }
             }
         }
-        self.look_at_levels();
+        self.sum_up_levels();
     }
 
     /// Quotient bits of the level before this one.

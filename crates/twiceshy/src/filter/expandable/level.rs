@@ -133,7 +133,7 @@ impl<B: AsRef<[u8]>> Level<B> {
         Union::new(Strings::new(&self.table), old.into_iter().flatten())
     }
 
-    /// The same level over borrowed bytes.
+    /// This level over borrowed bytes.
     pub(super) fn borrowed(&self) -> Level<&[u8]> {
         let old = self.old.as_ref().map(|old| Old { table: old.table.borrowed(), moved: old.moved });
         Level { table: self.table.borrowed(), limit: self.limit, old }

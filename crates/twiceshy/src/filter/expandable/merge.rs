@@ -50,7 +50,7 @@ impl ExpandableFilter {
             other => MergeError::NoRoom(self.no_place(other)),
         })?;
         self.len = len;
-        self.look_at_levels();
+        self.sum_up_levels();
         Ok(())
     }
 }

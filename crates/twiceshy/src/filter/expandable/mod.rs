@@ -108,7 +108,7 @@ use spread::Moves;
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]` in a
 /// [view](View) of a file.
 pub struct ExpandableFilter<B = Memory> {
-    /// The active table, where new entries go, and the chain behind it. At least one.
+    /// The active table, where new entries go, and the chain after it. At least one.
     levels: Vec<Level<B>>,
     hasher: Hasher,
     settings: Settings,
@@ -300,7 +300,7 @@ impl ExpandableFilter {
                 self.levels[0].old = None;
                 self.levels[0].table.clear();
                 self.len = 0;
-                self.look_at_levels();
+                self.sum_up_levels();
             }
         }
     }
@@ -320,12 +320,12 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
             smaller: None,
             moves,
         };
-        filter.look_at_levels();
+        filter.sum_up_levels();
         filter
     }
 
     /// Sees to what follows from the levels, which are others than before.
-    fn look_at_levels(&mut self) {
+    fn sum_up_levels(&mut self) {
         self.smaller = None;
         let settled = self.levels.iter().all(|level| level.old.is_none());
         self.is_plain = settled && self.full_bits() < 64 && self.settings.block_bits == 64;
@@ -376,7 +376,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 
     /// The longest fingerprint that is a prefix of a hash, and where it is.
     fn longest(&self, hash: Hash) -> Option<(usize, Fingerprint, Place)> {
-        // What is in a level is longer than all that is in the levels behind it.
+        // What is in a level is longer than all that is in the levels after it.
         (0..).zip(&self.levels).find_map(|(number, level)| {
             let (fingerprint, place) = level.longest(hash)?;
             Some((number, fingerprint, place))
@@ -425,7 +425,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
         self.levels.iter().map(Level::size_in_bytes).chain(smaller).sum()
     }
 
-    /// How many tables the chain has behind the active one.
+    /// How many tables the chain has after the active one.
     pub fn chain_len(&self) -> usize {
         self.levels.len() - 1
     }

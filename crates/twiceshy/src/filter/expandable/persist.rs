@@ -76,7 +76,7 @@ impl<B: AsRef<[u8]>> Kind for ExpandableFilter<B> {
 /// Bytes of the directory's record of a table.
 const RECORD_BYTES: usize = 32;
 
-// Where its fields are, behind the description of the table.
+// Where its fields are, after the description of the table.
 const MOVED_AT: usize = Described::BYTES;
 const ROLE_AT: usize = MOVED_AT + 8;
 

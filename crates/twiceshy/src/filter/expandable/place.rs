@@ -1,7 +1,7 @@
-//! Where entries go: the active table, and the chain of smaller ones behind it.
+//! Where entries go: the active table, and the chain of smaller ones after it.
 //!
 //! An entry belongs to the first table that has no more quotient bits than the entry has bits. So every entry
-//! of a table is longer than all entries of the tables behind it, and tables get smaller along the chain.
+//! of a table is longer than all entries of the tables after it, and tables get smaller along the chain.
 
 use super::fill::{FillError, Filled, fill};
 use super::fingerprint::Entry;
@@ -60,7 +60,7 @@ impl Settings {
         shape.quotients() * u64::from(self.max_load) / 100
     }
 
-    /// The shape of a table of `2^quotient_bits` slots behind one with `above` quotient bits; of the active
+    /// The shape of a table of `2^quotient_bits` slots after one with `above` quotient bits; of the active
     /// one, if there is none above.
     pub(super) fn shape(&self, above: Option<u32>, quotient_bits: u32) -> Shape {
         let slot_bits = match above {
@@ -72,7 +72,7 @@ impl Settings {
         self.template.resized(quotient_bits, slot_bits)
     }
 
-    /// The tables for a stream of entries and for those of the levels behind it, of which only as many get a
+    /// The tables for a stream of entries and for those of the levels after it, of which only as many get a
     /// new table as have to. The first one has at least `least` quotient bits; `used` slots will do for it.
     pub(super) fn place<I: Iterator<Item = Entry>>(
         &self,

@@ -39,7 +39,7 @@ impl ExpandableFilter {
         let all = || union_of(self.levels.iter().map(Level::entries).collect());
         let used = self.levels.iter().map(|level| level.entries().count() as u64).sum();
         self.levels = self.settings.place(None, quotient_bits, used, all, &[])?;
-        self.look_at_levels();
+        self.sum_up_levels();
         Ok(())
     }
 

@@ -143,7 +143,7 @@ impl ExpandableFilter {
         if smaller.copied == quotients {
             self.levels = std::mem::take(&mut smaller.levels);
             self.drop_empty_levels();
-            self.look_at_levels();
+            self.sum_up_levels();
         }
     }
 }

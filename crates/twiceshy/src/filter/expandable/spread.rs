@@ -120,7 +120,7 @@ impl ExpandableFilter {
             match old.table.next_quotient(old.moved) {
                 None => {
                     self.levels[number].old = None;
-                    self.look_at_levels();
+                    self.sum_up_levels();
                 }
                 Some(quotient) => match self.move_run(number, quotient) {
                     Some(moved) => slots += moved,

@@ -9,7 +9,7 @@ use crate::codec::stop;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// The active table and the chain behind it.
+    /// The active table and the chain after it.
     pub tables: Vec<TableStats>,
     /// How many fingerprints there are of each age, youngest first. Ages that do not occur are left out.
     pub ages: Vec<AgeStats>,

@@ -177,13 +177,13 @@ pub(crate) trait Reader<P: Payload> {
     /// The hash of a row's key.
     fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a>;
 
-    /// The same, for longer than the row lives.
+    /// The hash of a row's key, for longer than the row lives.
     fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a>;
 
     /// What a row brings along.
     fn value(&self, row: Row<'_>) -> P::Value;
 
-    /// The same for a row under a fingerprint; `None` if it is what the fingerprint carries.
+    /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
     fn value_under(&self, row: Row<'_>) -> Option<P::Value>;
 
     /// Whether a row under a fingerprint must be told from a query that was mistaken for one of them.
@@ -202,7 +202,7 @@ pub(crate) trait Reader<P: Payload> {
         rows.iter().map(|row| (row, self.words(row))).filter(|(_, words)| prefix.is_prefix_of(words))
     }
 
-    /// The same as neighbours.
+    /// Those of some rows that are under a prefix, as neighbours.
     fn neighbours<'a>(
         &'a self,
         prefix: &'a Prefix,

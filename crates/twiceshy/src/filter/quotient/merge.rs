@@ -81,7 +81,7 @@ impl QuotientFilter {
     }
 }
 
-/// The same filter over borrowed bytes, so that filters of different storage have one type.
+/// A filter over borrowed bytes, so that filters of different storage have one type.
 fn borrowed<B: AsRef<[u8]>>(filter: &QuotientFilter<B>) -> QuotientFilter<&[u8]> {
     filter.with_table(filter.table.borrowed())
 }

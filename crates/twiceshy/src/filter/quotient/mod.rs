@@ -153,7 +153,7 @@ impl QuotientFilter {
         self.insert_copies(hash, copies, drop)
     }
 
-    /// The same. If the table had to be replaced by a larger one, `replaced` gets the old one.
+    /// Inserts a fingerprint. If the table had to be replaced by a larger one, `replaced` gets the old one.
     fn insert_copies(
         &mut self,
         hash: u64,
@@ -394,7 +394,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
         Iter::new(&self.table)
     }
 
-    /// The same filter with the same table in another place.
+    /// This filter with its table in another place.
     fn with_table<C>(&self, table: Table<C>) -> QuotientFilter<C> {
         QuotientFilter {
             table,
