@@ -41,10 +41,10 @@ pub struct Memory {
     /// The bytes, wherever they are: every access would have to ask for the place otherwise.
     start: NonNull<u8>,
     len: usize,
-    place: Place,
+    owner: Owner,
 }
 
-enum Place {
+enum Owner {
     /// `start` and `len` are a `Box<[u8]>`.
     Heap,
     /// `start` and `len` are the inside of this map.
@@ -71,7 +71,7 @@ impl Memory {
             // A hint: kernels without transparent huge pages refuse it, and nothing depends on it.
             let _ = map.advise(memmap2::Advice::HugePage);
             let start = NonNull::from(&mut map[..]).cast();
-            return Ok(Self { start, len, place: Place::Mapped(map) });
+            return Ok(Self { start, len, owner: Owner::Mapped(map) });
         }
         let mut heap = Vec::new();
         heap.try_reserve_exact(len).map_err(|error| OutOfMemory::new(len, error))?;
@@ -90,7 +90,7 @@ impl Memory {
 
     fn on_heap(bytes: Vec<u8>) -> Self {
         let bytes = Box::leak(bytes.into_boxed_slice());
-        Self { len: bytes.len(), start: NonNull::from(bytes).cast(), place: Place::Heap }
+        Self { len: bytes.len(), start: NonNull::from(bytes).cast(), owner: Owner::Heap }
     }
 
     /// A copy of `bytes`.
@@ -104,22 +104,22 @@ impl Memory {
 /// The number of bytes and where they are, not what they are.
 impl std::fmt::Debug for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mapped = !matches!(self.place, Place::Heap);
+        let mapped = !matches!(self.owner, Owner::Heap);
         f.debug_struct("Memory").field("bytes", &self.len).field("mapped", &mapped).finish()
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        match &self.place {
-            Place::Heap => {
+        match &self.owner {
+            Owner::Heap => {
                 let bytes = NonNull::slice_from_raw_parts(self.start, self.len);
                 #[expect(unsafe_code, reason = "gives leaked bytes back")]
                 // SAFETY: `on_heap` leaked a box of exactly these bytes, and nothing else frees them.
                 drop(unsafe { Box::from_raw(bytes.as_ptr()) });
             }
             #[cfg(target_os = "linux")]
-            Place::Mapped(_) => {}
+            Owner::Mapped(_) => {}
         }
     }
 }

@@ -13,11 +13,11 @@ use super::{Lookup, ReverseMap, Row};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct MemoryMap {
     /// Values by hash and key.
-    rows: BTreeMap<Place, Box<[u8]>>,
+    rows: BTreeMap<RowKey, Box<[u8]>>,
 }
 
 /// The hash of a key, and the key.
-type Place = (u64, Box<[u8]>);
+type RowKey = (u64, Box<[u8]>);
 
 impl MemoryMap {
     /// An empty map.

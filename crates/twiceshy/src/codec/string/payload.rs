@@ -4,7 +4,7 @@
 //!
 //! Keys that share a fingerprint share one entry, and with it one *value*. What that is decides who may share:
 //!
-//! - [`Nothing`]: there is no value, and all may.
+//! - Nothing: there is no value, and all may.
 //! - [`Tags`]: a number, the same for all keys of an entry. Keys of different tags part: the entry is cut into longer ones.
 //! - A set of suffixes, for a range filter: keys *unite*, the entry has the suffixes of all of them. (There is one in the
 //!   tests.)

@@ -3,7 +3,7 @@
 
 use super::fingerprint::Hash;
 use super::grow::Undo;
-use super::level::{Level, Place};
+use super::level::{Level, Which};
 use super::{ContainsHere, ExpandableFilter};
 use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::codec::counted::Change;
@@ -83,11 +83,11 @@ struct Done {
     /// Bits of the one that was removed, 0 if there was none, and where it was.
     removed: u8,
     level: u8,
-    place: Place,
+    place: Which,
 }
 
 impl Done {
-    const NOTHING: Self = Self { added: 0, removed: 0, level: 0, place: Place::Table };
+    const NOTHING: Self = Self { added: 0, removed: 0, level: 0, place: Which::Table };
 }
 
 impl ExpandableFilter {
@@ -234,7 +234,7 @@ impl ExpandableFilter {
             let fingerprint = hash.fingerprint(u32::from(done.added));
             let fits = |level: &&mut Level| level.table.shape().position_bits() <= fingerprint.len();
             if let Some(level) = self.levels.iter_mut().find(fits) {
-                level.take(Place::Table, fingerprint);
+                level.take(Which::Table, fingerprint);
             }
         }
         if let Some((_, undo)) = room {

@@ -17,7 +17,7 @@ use std::mem;
 
 use super::ExpandableFilter;
 use super::fingerprint::{Entry, Fingerprint};
-use super::level::{Level, Old, Place, Strings};
+use super::level::{Level, Old, Strings, Which};
 use super::place::NoPlace;
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
@@ -60,7 +60,7 @@ impl ExpandableFilter {
                 self.replace_level(number, shape.quotient_bits(), undo)?;
                 continue;
             }
-            match level.change(Place::Table, fingerprint, Change::Add(copies), level.limits(effort)) {
+            match level.change(Which::Table, fingerprint, Change::Add(copies), level.limits(effort)) {
                 Ok(before) => return Ok(before),
                 Err(why) => effort = self.make_room(number, why, effort, undo)?,
             }

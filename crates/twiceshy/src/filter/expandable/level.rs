@@ -27,7 +27,7 @@ pub(super) struct Old<B = Memory> {
 
 /// Which of the two tables of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Which {
     Table,
     Old,
 }
@@ -43,9 +43,9 @@ impl Level {
         self.table.crowd_work() > self.limits(Effort::Usual).work
     }
 
-    fn at(&mut self, place: Place) -> &mut Table {
+    fn at(&mut self, place: Which) -> &mut Table {
         match (place, &mut self.old) {
-            (Place::Old, Some(old)) => &mut old.table,
+            (Which::Old, Some(old)) => &mut old.table,
             _ => &mut self.table,
         }
     }
@@ -53,7 +53,7 @@ impl Level {
     /// Changes the number of copies of a fingerprint, within limits. Tells how many there were before.
     pub(super) fn change(
         &mut self,
-        place: Place,
+        place: Which,
         fingerprint: Fingerprint,
         change: Change,
         limits: Limits,
@@ -67,23 +67,23 @@ impl Level {
         fingerprint: Fingerprint,
         change: Change,
     ) -> Result<(), Full> {
-        match self.change(Place::Table, fingerprint, change, Limits::NONE) {
+        match self.change(Which::Table, fingerprint, change, Limits::NONE) {
             Err(full @ Full::End { slots }) => {
                 self.table = self.table.extended(slots.into()).map_err(|_| full)?;
-                self.change(Place::Table, fingerprint, change, Limits::NONE).map(drop)
+                self.change(Which::Table, fingerprint, change, Limits::NONE).map(drop)
             }
             changed => changed.map(drop),
         }
     }
 
     /// Removes a copy of a fingerprint that is there.
-    pub(super) fn take(&mut self, place: Place, fingerprint: Fingerprint) {
+    pub(super) fn take(&mut self, place: Which, fingerprint: Fingerprint) {
         let before = self.change(place, fingerprint, Change::Remove(1), Limits::NONE);
         debug_assert!(before.is_ok_and(|before| before > 0), "removed what was there");
     }
 
     /// Puts a copy of a fingerprint back that was there before.
-    pub(super) fn put_back(&mut self, place: Place, fingerprint: Fingerprint) {
+    pub(super) fn put_back(&mut self, place: Which, fingerprint: Fingerprint) {
         let put = self.change(place, fingerprint, Change::Add(1), Limits::NONE);
         debug_assert!(put.is_ok(), "it fitted before");
     }
@@ -98,11 +98,11 @@ impl<B: AsRef<[u8]>> Level<B> {
     }
 
     /// The longest fingerprint that is a prefix of `hash`, and where it is.
-    pub(super) fn longest(&self, hash: Hash) -> Option<(Fingerprint, Place)> {
-        let here = longest(&self.table, hash).map(|found| (found, Place::Table));
+    pub(super) fn longest(&self, hash: Hash) -> Option<(Fingerprint, Which)> {
+        let here = longest(&self.table, hash).map(|found| (found, Which::Table));
         let old = self.old_of(hash).and_then(|table| longest(table, hash));
         // Of two equal ones it does not matter which.
-        here.into_iter().chain(old.map(|found| (found, Place::Old))).max_by_key(|(found, _)| found.len())
+        here.into_iter().chain(old.map(|found| (found, Which::Old))).max_by_key(|(found, _)| found.len())
     }
 
     /// Whether a fingerprint is a prefix of `hash`.

@@ -69,7 +69,7 @@ use crate::mem::{Memory, OutOfMemory};
 use crate::table::Table;
 use fingerprint::{Fingerprint, Hash};
 use grow::Undo;
-use level::{Level, Place};
+use level::{Level, Which};
 use place::Settings;
 use smaller::Smaller;
 use spread::Moves;
@@ -214,7 +214,7 @@ impl ExpandableFilter {
                 return Ok((fingerprint, self.add(fingerprint, 1, undo)?));
             }
             let level = &mut self.levels[0];
-            match level.change(Place::Table, fingerprint, Change::Add(1), level.limits(effort)) {
+            match level.change(Which::Table, fingerprint, Change::Add(1), level.limits(effort)) {
                 Ok(before) => return Ok((fingerprint, before)),
                 Err(why) => effort = self.make_room(0, why, effort, undo)?,
             }
@@ -375,7 +375,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     }
 
     /// The longest fingerprint that is a prefix of a hash, and where it is.
-    fn longest(&self, hash: Hash) -> Option<(usize, Fingerprint, Place)> {
+    fn longest(&self, hash: Hash) -> Option<(usize, Fingerprint, Which)> {
         // What is in a level is longer than all that is in the levels after it.
         (0..).zip(&self.levels).find_map(|(number, level)| {
             let (fingerprint, place) = level.longest(hash)?;

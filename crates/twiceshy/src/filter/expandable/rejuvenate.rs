@@ -8,7 +8,7 @@
 use super::ExpandableFilter;
 use super::fingerprint::{Fingerprint, Hash};
 use super::grow::Undo;
-use super::level::Place;
+use super::level::Which;
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
 use crate::key::Key;
@@ -16,7 +16,7 @@ use crate::key::Key;
 /// Which fingerprint was replaced, where it was, and by which.
 pub(super) struct Rejuvenated {
     pub(super) level: usize,
-    pub(super) place: Place,
+    pub(super) place: Which,
     pub(super) from: Fingerprint,
     pub(super) to: Fingerprint,
 }

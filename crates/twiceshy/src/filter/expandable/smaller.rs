@@ -21,7 +21,7 @@
 
 use super::ExpandableFilter;
 use super::fingerprint::{Entry, Fingerprint};
-use super::level::{Level, Place, read_run};
+use super::level::{Level, Which, read_run};
 use super::spread::Pace;
 use crate::codec::counted::Change;
 use crate::filter::room::Effort;
@@ -90,7 +90,7 @@ impl Smaller {
     fn change(&mut self, fingerprint: Fingerprint, change: Change) -> Result<u64, Full> {
         let fits = |level: &&mut Level| level.table.shape().position_bits() <= fingerprint.len();
         let level = self.levels.iter_mut().find(fits).ok_or(Full::Slots)?;
-        level.change(Place::Table, fingerprint, change, level.limits(Effort::Usual))
+        level.change(Which::Table, fingerprint, change, level.limits(Effort::Usual))
     }
 }
 

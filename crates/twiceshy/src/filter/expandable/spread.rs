@@ -19,7 +19,7 @@
 
 use super::ExpandableFilter;
 use super::fingerprint::Entry;
-use super::level::{Place, read_run};
+use super::level::{Which, read_run};
 use crate::codec::counted::Change;
 use crate::table::Limits;
 
@@ -178,7 +178,7 @@ impl ExpandableFilter {
     fn unmove(&mut self, number: usize, entries: &[Entry]) {
         for Entry { fingerprint, count } in entries {
             let removed =
-                self.levels[number].change(Place::Table, *fingerprint, Change::Remove(*count), Limits::NONE);
+                self.levels[number].change(Which::Table, *fingerprint, Change::Remove(*count), Limits::NONE);
             debug_assert!(removed.is_ok());
         }
     }

@@ -43,7 +43,7 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
                 },
             };
             self.was_positive = true;
-            let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+            let Some(rows) = &self.rows else { return Ok(Step::Rows(reader.listed(ticket.prefix()))) };
             let error = match adapt_by_rows(core, reader, ticket, self.row, rows) {
                 Ok(adapted) => return Ok(Step::Done(adapted)),
                 Err(error) => error,
@@ -115,7 +115,7 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Separate<'k, V> {
                     None => return Ok(Step::Done(())),
                 },
             };
-            let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+            let Some(rows) = &self.rows else { return Ok(Step::Rows(reader.listed(ticket.prefix()))) };
             let error = match core.separate(ticket, self.apart, reader.neighbours(ticket.prefix(), rows)) {
                 Ok(_) => return Ok(Step::Done(())),
                 Err(error) => error,

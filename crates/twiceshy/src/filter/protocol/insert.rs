@@ -7,6 +7,7 @@ use super::{Machine, MoreRoom, OperationError, Reader, Step, is_same_key, no_roo
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
+use crate::hash::Words;
 use crate::reverse_map::{Row, Rows};
 
 /// Inserts a key. Tells whether it is new.
@@ -126,7 +127,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
                 Err(error) => return Some(no_room(error)),
             }
         }
-        if core.insert_at_glance(self.row.hash, &self.value) {
+        if core.insert_at_glance(words.word(0), &self.value) {
             return Some(Ok(Step::Done(self.is_new.unwrap_or(true))));
         }
         match core.insert(&words, &self.value) {
@@ -167,9 +168,9 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         ticket: Ticket<V>,
     ) -> Option<Result<Step<'k, bool>, OperationError>> {
         let Some(rows) = self.rows.take() else {
-            let prefix = ticket.prefix().clone();
+            let listed = reader.listed(ticket.prefix());
             self.ticket = Some(ticket);
-            return Some(Ok(Step::Rows(prefix)));
+            return Some(Ok(Step::Rows(listed)));
         };
         let (parted, is_new) = match part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)
         {

@@ -22,6 +22,8 @@
 //!
 //! Filter first is for everybody who shares the filter: with the map first, another thread could take the room that the
 //! fingerprint of a written row needs. A removal has the row first in any case: a row without a fingerprint is a lost key.
+//! Between fingerprint and row, a key is *pending*: rows that are read meanwhile do not have it, so whoever removes, learns
+//! or grows then must add it to what it reads, or there is one writer at a time, as in today's store.
 //!
 //! # Source
 //!
@@ -100,13 +102,13 @@ pub enum OperationError {
 /// Something that is done with a filter and its map: [`Insert`], [`Adapt`], [`Remove`] and, for recovery, [`Separate`] and
 /// [`ClearAway`].
 ///
-/// `'k` is how long the key lives.
-pub trait Operation<'k> {
+/// `'k` is how long the key lives, `F` the filter that it is done with.
+pub trait Operation<'k, F = AdaptiveFilter> {
     /// What it tells in the end.
     type Output;
 
     /// Does what can be done, and tells what is needed to go on. It may be called again without an answer, which asks again.
-    fn step(&mut self, filter: &mut AdaptiveFilter) -> Result<Step<'k, Self::Output>, OperationError>;
+    fn step(&mut self, filter: &mut F) -> Result<Step<'k, Self::Output>, OperationError>;
 
     /// Answers a question that has yes or no as its answer.
     fn answer(&mut self, yes: bool);
@@ -186,6 +188,18 @@ pub(crate) trait Reader<P: Payload> {
     /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
     fn value_under(&self, row: Row<'_>) -> Option<P::Value>;
 
+    /// Whether a row is of a key that the filter covers. A map may have other rows, too.
+    #[inline(always)]
+    fn is_key(&self, _row: Row<'_>) -> bool {
+        true
+    }
+
+    /// Where in the map the keys under a fingerprint are: they begin like this, and some others may.
+    #[inline(always)]
+    fn listed(&self, prefix: &Prefix) -> Prefix {
+        prefix.clone()
+    }
+
     /// Whether a row under a fingerprint must be told from a query that was mistaken for one of them.
     #[inline(always)]
     fn must_part(&self, _query: Row<'_>, _row: Row<'_>) -> bool {
@@ -199,7 +213,8 @@ pub(crate) trait Reader<P: Payload> {
         prefix: &'a Prefix,
         rows: &'a Rows,
     ) -> impl Iterator<Item = (Row<'a>, Self::Words<'a>)> {
-        rows.iter().map(|row| (row, self.words(row))).filter(|(_, words)| prefix.is_prefix_of(words))
+        let keys = rows.iter().filter(|row| self.is_key(*row));
+        keys.map(|row| (row, self.words(row))).filter(|(_, words)| prefix.is_prefix_of(words))
     }
 
     /// Those of some rows that are under a prefix, as neighbours.

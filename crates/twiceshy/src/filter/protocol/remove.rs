@@ -49,7 +49,9 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
             let left = match &self.left {
                 Some(left) => left,
                 None => {
-                    let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+                    let Some(rows) = &self.rows else {
+                        return Ok(Step::Rows(reader.listed(ticket.prefix())));
+                    };
                     let (is_there, left) = without(core.strings().payload(), reader, ticket, self.row, rows);
                     if self.was_there.is_none() && !is_there {
                         return Ok(Step::Done(false));
@@ -130,9 +132,9 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for ClearAway<V> {
                 continue;
             };
             let Some(rows) = self.rows.take() else {
-                let prefix = prefix.clone();
+                let listed = reader.listed(prefix);
                 self.ticket = Some(ticket);
-                return Ok(Step::Rows(prefix));
+                return Ok(Step::Rows(listed));
             };
             let is_needed = reader.neighbours(prefix, &rows).next().is_some();
             // If it cannot be removed, something has changed: then the rows are asked for once more.

@@ -37,8 +37,8 @@ fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     lookup: &L,
 ) -> Result<Owned<'a, P, R>, L::Error> {
     let mut under = Vec::new();
-    lookup.visit(prefix.first_words(), &mut |row| {
-        if prefix.is_prefix_of(&reader.words(row)) {
+    lookup.visit(reader.listed(prefix).first_words(), &mut |row| {
+        if reader.is_key(row) && prefix.is_prefix_of(&reader.words(row)) {
             under.push(Neighbour { words: reader.owned(row), value: reader.value_under(row) });
         }
         ControlFlow::Continue(())
@@ -112,11 +112,16 @@ fn filled<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Sized>(
 ) -> Result<Core<P>, RebuildError<L::Error>> {
     let mut filling = Filling::new(empty, Some(old), apart)?;
     let mut failed = None;
-    let add = &mut |row: Row<'_>| match filling.add(reader.owned(row), reader.value(row)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
+    let add = &mut |row: Row<'_>| {
+        if !reader.is_key(row) {
+            return ControlFlow::Continue(());
+        }
+        match filling.add(reader.owned(row), reader.value(row)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
         }
     };
     rows.visit(0..=u64::MAX, add).map_err(RebuildError::Lookup)?;
@@ -134,6 +139,9 @@ pub(crate) fn for_each_entry<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     mut visit: impl FnMut(Row<'_>, Option<Entry>) -> ControlFlow<()>,
 ) -> Result<(), L::Error> {
     rows.visit(0..=u64::MAX, &mut |row| {
+        if !reader.is_key(row) {
+            return ControlFlow::Continue(());
+        }
         let entry = core.cover(&reader.words(row)).map(|place| place.entry);
         visit(row, entry)
     })

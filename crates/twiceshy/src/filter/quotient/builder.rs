@@ -48,7 +48,7 @@ pub struct Builder {
 }
 
 /// What the settings come down to.
-pub(super) struct Plan {
+pub(super) struct Sizes {
     pub(super) shape: Shape,
     pub(super) max_quotient_bits: u32,
 }
@@ -132,7 +132,7 @@ impl Builder {
         }
     }
 
-    pub(super) fn plan(&self) -> Result<Plan, BuildError> {
+    pub(super) fn plan(&self) -> Result<Sizes, BuildError> {
         if self.error_rate.is_some() && self.remainder_bits.is_some() {
             return Err(BuildError::Contradiction { first: "error_rate", second: "remainder_bits" });
         }
@@ -159,7 +159,7 @@ impl Builder {
             Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),
             None => shape,
         };
-        Ok(Plan { shape, max_quotient_bits: largest })
+        Ok(Sizes { shape, max_quotient_bits: largest })
     }
 
     fn plan_quotient_bits(&self) -> Result<u32, BuildError> {

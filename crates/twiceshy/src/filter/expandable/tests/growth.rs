@@ -249,7 +249,7 @@ fn counters_do_not_overflow() {
     filter.insert_hash(0).unwrap();
     let mut other = filter.clone();
     filter.levels[0]
-        .change(Place::Table, known(0).fingerprint(17), Change::Add(u64::MAX - 1), Limits::NONE)
+        .change(Which::Table, known(0).fingerprint(17), Change::Add(u64::MAX - 1), Limits::NONE)
         .unwrap();
     filter.len = u64::MAX;
     filter.validate().unwrap();
