@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use twiceshy::error::SetError;
-use twiceshy::{Adapted, AdaptiveFilter, AdaptiveSet, Growth, Hasher, MemoryMap, Query, Record};
+use twiceshy::adaptive::{Adapted, Growth, Query, Record};
+use twiceshy::reverse_map::MemoryMap;
+use twiceshy::{AdaptiveFilter, AdaptiveSet, Hasher};
 use twiceshy_testkit::weak;
 
 const MAX_OPERATIONS: usize = 48;

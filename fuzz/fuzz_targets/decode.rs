@@ -7,7 +7,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, Insertion, Query, QuotientFilter};
+use twiceshy::reverse_map::Rows;
+use twiceshy::adaptive::{Insertion, Query};
+use twiceshy::any::FilterKind;
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, QuotientFilter};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, slots_of};
 
@@ -245,7 +248,7 @@ fn use_adaptive(mut filter: AdaptiveFilter, hashes: &[u64]) {
     for &hash in &inserted {
         let Query::Maybe(ticket) = filter.query_hash(hash ^ 1) else { continue };
         let under = inserted.iter().copied().filter(|hash| ticket.prefix().first_words().contains(hash));
-        if filter.adapt_hash(&ticket, hash ^ 1, under.collect::<Vec<_>>()).is_ok() {
+        if filter.adapt_hash(&ticket, hash ^ 1, &Rows::of_hashes(under)).is_ok() {
             assert!(inserted.contains(&(hash ^ 1)) || !filter.contains_hash(hash ^ 1));
         }
         assert!(filter.contains_hash(hash));

@@ -5,7 +5,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use twiceshy::{ExpandableFilter, Hasher, Mode};
+use twiceshy::expandable::Mode;
+use twiceshy::{ExpandableFilter, Hasher};
 use twiceshy_testkit::{BitString, Strings};
 
 const MAX_OPERATIONS: usize = 200;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use twiceshy::adaptive::protocol::OperationError;
 use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
 
 use crate::engine::EngineError;
@@ -114,6 +115,17 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged { what: what.into() }
+    }
+}
+
+impl From<OperationError> for StoreError {
+    fn from(error: OperationError) -> Self {
+        match error {
+            OperationError::Full { used, slots } => Self::FilterFull { used, slots },
+            OperationError::Indistinguishable(error) => error.into(),
+            OperationError::Memory(error) => error.into(),
+            error => Self::damaged(error.to_string()),
+        }
     }
 }
 

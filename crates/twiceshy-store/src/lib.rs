@@ -46,12 +46,11 @@
 //! | `fjall`, `redb` | the engines of these names | yes |
 //! | `testing` | the module `testing`: a suite that tries any engine, an engine that fails when it is told to, and files in memory that can lose what was not synced | no |
 
+mod durable;
 pub mod engine;
 mod error;
 pub mod files;
-mod journal;
 mod rows;
-mod snapshot;
 mod split;
 pub mod store;
 mod sync;

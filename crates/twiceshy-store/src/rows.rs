@@ -9,7 +9,7 @@
 //! The head is short, four bytes, because it makes every row longer: the first 31 bits of the hash, highest first, and
 //! a bit that says whether the key follows. (A key of 16 bytes then makes a row's key of 20, the most that fjall keeps
 //! without an allocation.) Among the few rows with the same head the order is that of the keys; who
-//! needs the order of whole hashes gets it from [`Rows::rows_in`], which sorts these few.
+//! needs the order of whole hashes gets it from [`RowMap::rows_in`], which sorts these few.
 //!
 //! A key that is too long for the engine lies under a head with that bit set and 256 further bits of its keyed hash; the
 //! key itself is in front of the value.
@@ -21,7 +21,8 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
-use twiceshy::reverse_map::Row;
+use twiceshy::reverse_map::Lookup;
+use twiceshy::reverse_map::{Row, Rows};
 use twiceshy::{Hasher, Prefix, ReverseMap};
 
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
@@ -43,12 +44,12 @@ type VisitRow<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// The rows of a store.
 #[derive(Clone)]
-pub(crate) struct Rows {
+pub(crate) struct RowMap {
     engine: Arc<dyn Engine>,
     hasher: Hasher,
 }
 
-impl Rows {
+impl RowMap {
     pub(crate) fn new(engine: Arc<dyn Engine>, hasher: Hasher) -> Self {
         Self { engine, hasher }
     }
@@ -104,8 +105,8 @@ impl Rows {
     }
 
     /// Adds the removal of a row to a batch.
-    pub(crate) fn delete(&self, batch: &mut Batch, key: &[u8]) {
-        batch.delete(Space::Rows, self.row_key(self.hash(key), key));
+    pub(crate) fn delete(&self, batch: &mut Batch, hash: u64, key: &[u8]) {
+        batch.delete(Space::Rows, self.row_key(hash, key));
     }
 
     /// The value of a key.
@@ -175,28 +176,16 @@ impl Rows {
     }
 
     /// All keys with a head, whether their rows have them or a digest.
-    pub(crate) fn keys_with(&self, head: Head) -> Result<Vec<Vec<u8>>, StoreError> {
+    pub(crate) fn rows_with(&self, head: Head) -> Result<Rows, StoreError> {
         let mut bytes = [0; 8];
         bytes[..HEAD_BYTES].copy_from_slice(&head);
         let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1;
-        self.keys_under(&Prefix::from_bits(first, 64 - REST_BITS))
+        Rows::under(&Prefix::from_bits(first, 64 - REST_BITS), self)
     }
 
     /// Whether a row lies where its key belongs.
     pub(crate) fn is_in_place(&self, row_key: &[u8], key: &[u8]) -> bool {
         self.row_key(self.hash(key), key) == row_key
-    }
-
-    /// All keys whose hashes begin with a prefix.
-    pub(crate) fn keys_under(&self, prefix: &Prefix) -> Result<Vec<Vec<u8>>, StoreError> {
-        let mut keys = Vec::new();
-        self.rows_in(prefix.first_words(), &mut |row| {
-            if prefix.covers(&self.hasher, row.key) {
-                keys.push(row.key.to_vec());
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(keys)
     }
 }
 
@@ -215,16 +204,42 @@ impl<'a> Pending<'a> {
     }
 
     /// Takes one of them out.
-    pub(crate) fn pop(&mut self) -> Option<&'a [u8]> {
-        self.keys.pop().map(|(_, key)| key)
+    pub(crate) fn pop(&mut self) -> Option<(u64, &'a [u8])> {
+        self.keys.pop()
     }
 
-    /// Those whose hashes begin with a prefix.
-    pub(crate) fn under(&self, prefix: &Prefix, hasher: &Hasher) -> impl Iterator<Item = &'a [u8]> {
-        let hashes = prefix.first_words();
+    /// Those whose hashes are in a range.
+    fn within(&self, hashes: &RangeInclusive<u64>) -> impl Iterator<Item = Row<'a>> {
         let first = self.keys.partition_point(|(hash, _)| hash < hashes.start());
-        let near = self.keys[first..].iter().take_while(move |(hash, _)| hash <= hashes.end());
-        near.map(|(_, key)| *key).filter(|key| prefix.covers(hasher, *key))
+        let end = self.keys.partition_point(|(hash, _)| hash <= hashes.end());
+        self.keys[first..end].iter().map(|(hash, key)| Row { hash: *hash, key, value: &[] })
+    }
+}
+
+/// The keys of the engine, and those that are not there yet.
+pub(crate) struct AndPending<'a> {
+    pub(crate) rows: &'a RowMap,
+    pub(crate) pending: &'a Pending<'a>,
+}
+
+impl Lookup for AndPending<'_> {
+    type Error = StoreError;
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let mut all = Rows::new();
+        self.rows.visit(hashes.clone(), &mut |row| {
+            all.push(row);
+            ControlFlow::Continue(())
+        })?;
+        self.pending.within(&hashes).for_each(|row| all.push(row));
+        all.sort();
+        // They cannot fail.
+        let Ok(()) = all.visit(hashes, visit);
+        Ok(())
     }
 }
 
@@ -285,25 +300,8 @@ fn split_long(value: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
 }
 
 /// The rows as a filter's reverse map. Values stay in the engine: keys have no tags here.
-impl ReverseMap for Rows {
+impl Lookup for RowMap {
     type Error = StoreError;
-
-    fn insert(&mut self, _: u64, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
-        self.check(key, value)?;
-        let is_new = !self.has(key)?;
-        let mut batch = Batch::new();
-        self.put(&mut batch, self.hash(key), key, value);
-        self.engine.write(batch, Durability::Process)?;
-        Ok(is_new)
-    }
-
-    fn remove(&mut self, _: u64, key: &[u8]) -> Result<bool, StoreError> {
-        let was_there = self.has(key)?;
-        let mut batch = Batch::new();
-        self.delete(&mut batch, key);
-        self.engine.write(batch, Durability::Process)?;
-        Ok(was_there)
-    }
 
     fn visit(
         &self,
@@ -315,5 +313,24 @@ impl ReverseMap for Rows {
 
     fn contains(&self, _: u64, key: &[u8]) -> Result<bool, StoreError> {
         self.has(key)
+    }
+}
+
+impl ReverseMap for RowMap {
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        self.check(key, value)?;
+        let is_new = !self.has(key)?;
+        let mut batch = Batch::new();
+        self.put(&mut batch, hash, key, value);
+        self.engine.write(batch, Durability::Process)?;
+        Ok(is_new)
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, StoreError> {
+        let was_there = self.has(key)?;
+        let mut batch = Batch::new();
+        self.delete(&mut batch, hash, key);
+        self.engine.write(batch, Durability::Process)?;
+        Ok(was_there)
     }
 }

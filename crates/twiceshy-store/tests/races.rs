@@ -14,7 +14,9 @@
 use std::sync::Arc;
 
 use shuttle::thread;
-use twiceshy::{HashKey, Hasher, Query};
+use twiceshy::Hasher;
+use twiceshy::adaptive::Query;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, Recovery};

@@ -8,9 +8,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
+use std::ops::{ControlFlow, RangeInclusive};
 
-use twiceshy::error::{AdaptError, InsertError};
-use twiceshy::{AdaptiveFilter, Insertion, Prefix, Query};
+use twiceshy::AdaptiveFilter;
+use twiceshy::reverse_map::Lookup;
+use twiceshy::reverse_map::Row;
 
 /// Your database: slow to ask.
 #[derive(Default)]
@@ -24,50 +26,47 @@ impl Database {
         self.reads.set(self.reads.get() + 1);
         self.rows.get(&(hash, key.to_string())).copied()
     }
+}
 
-    /// All keys whose hashes begin like this.
-    fn keys_under(&self, prefix: &Prefix) -> Vec<&str> {
+/// All that the filter asks: which keys have hashes in this range?
+impl Lookup for Database {
+    type Error = Infallible;
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
         self.reads.set(self.reads.get() + 1);
-        let (first, last) = prefix.first_words().into_inner();
-        let rows = self.rows.range((first, String::new())..);
-        rows.take_while(|((hash, _), _)| *hash <= last).map(|((_, key), _)| key.as_str()).collect()
+        for ((hash, key), _) in self.rows.range((*hashes.start(), String::new())..) {
+            if hash > hashes.end() || visit(Row { hash: *hash, key: key.as_bytes(), value: &[] }).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Stores a row, and tells the filter.
+/// Stores a row. The filter comes first, so that it never misses one.
 fn put(filter: &mut AdaptiveFilter, db: &mut Database, key: &str, value: u32) -> Result<(), Box<dyn Error>> {
-    let hash = filter.hasher().hash(key);
-    let insertion = loop {
-        match filter.insert(key) {
-            // Almost no growth asks the database anything: only for fingerprints that ran out of bits.
-            Err(InsertError::NeedsGrow { .. }) => filter.grow(|p| Ok::<_, Infallible>(db.keys_under(p)))?,
-            insertion => break insertion?,
-        }
-    };
-    let old = db.rows.insert((hash, key.to_string()), value);
-    if let (Insertion::Covered(ticket), None) = (insertion, old) {
-        filter.insert_covered(&ticket)?;
-    }
+    filter.insert_with(key, db)?;
+    db.rows.insert((filter.hasher().hash(key), key.to_string()), value);
     Ok(())
 }
 
 /// Reads a row, if there is one. The database is asked only if the filter says *maybe*, and never twice in
 /// vain for the same key.
 fn get(filter: &mut AdaptiveFilter, db: &Database, key: &str) -> Result<Option<u32>, Box<dyn Error>> {
-    let Query::Maybe(ticket) = filter.query(key) else { return Ok(None) };
-    if let Some(value) = db.get(filter.hasher().hash(key), key) {
-        return Ok(Some(value));
+    if !filter.contains(key) {
+        return Ok(None);
     }
-    // A false positive: the feedback.
-    match filter.adapt(&ticket, key, db.keys_under(ticket.prefix())) {
-        Err(AdaptError::NeedsGrow { .. }) => {
-            filter.grow(|prefix| Ok::<_, Infallible>(db.keys_under(prefix)))?;
-            // Tickets from before are stale.
-            return get(filter, db, key);
-        }
-        adapted => println!("  {key:?} was a false positive: {:?}", adapted?),
+    let value = db.get(filter.hasher().hash(key), key);
+    if value.is_none() {
+        // A false positive: the feedback.
+        let adapted = filter.adapt_with(key, db)?;
+        println!("  {key:?} was a false positive: {adapted:?}");
     }
-    Ok(None)
+    Ok(value)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -66,7 +66,8 @@ use std::sync::Arc;
 /// array does for fixed-size fields; [`KeyBuffer`] joins fields of any length without ambiguity.
 ///
 /// ```
-/// use twiceshy::{Key, KeyBuffer};
+/// use twiceshy::key::KeyBuffer;
+/// use twiceshy::Key;
 ///
 /// struct Pixel {
 ///     x: u16,
@@ -239,7 +240,8 @@ const INLINE_BYTES: usize = 64;
 /// itself; more move to the heap.
 ///
 /// ```
-/// use twiceshy::{Key, KeyBuffer};
+/// use twiceshy::key::KeyBuffer;
+/// use twiceshy::Key;
 ///
 /// let mut path = KeyBuffer::new();
 /// for part in ["usr", "lib"] {

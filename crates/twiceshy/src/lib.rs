@@ -20,14 +20,14 @@
 //!
 //! # Which type
 //!
-//! | you want | take |
+//! | you want | use |
 //! |---|---|
 //! | a set that never makes the same mistake twice, and grows by itself | [`AdaptiveSet`] |
 //! | the same with keys in your own database | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
 //! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
-//! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`identify`] |
+//! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`any::identify`] |
 //! | keys of your own type | implement [`Key`] |
 //! | filters that can be merged | one [`Hasher`] for all, or [`QuotientFilter::empty_like`] |
 //! | to hash yourself | the `_hash` variants, such as [`QuotientFilter::insert_hash`] |
@@ -51,32 +51,46 @@ mod bits;
 mod codec;
 pub mod error;
 mod filter;
-mod hash;
-mod key;
-mod mem;
+pub mod hash;
+pub mod key;
+pub mod mem;
 mod persist;
 mod prefix;
 pub mod reverse_map;
 mod table;
 
-// The unit tests of adaptive filters know it by this name.
-#[cfg(test)]
-use twiceshy_testkit as random;
+pub mod adaptive {
+    //! What belongs to [`AdaptiveFilter`] and [`AdaptiveSet`]: how they are built, what they answer, what they know of
+    //! themselves, and the [protocol] between a filter and its map.
+    pub use crate::filter::adaptive::{
+        Adapted, AdaptiveFilter, AdaptiveSet, Builder, Fingerprint, Growth, Insertion, Iter, Lengths, Query,
+        Record, RecordError, Stats, Ticket, View,
+    };
+    pub use crate::filter::protocol;
+}
 
-pub use filter::adaptive::{
-    Adapted, AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveFilterView, AdaptiveSet, AdaptiveStats,
-    Fingerprint, FingerprintsInOrder, Growth, Insertion, Lengths, Query, Record, RecordError, Ticket,
-};
-pub use filter::any::{AnyFilter, AnyFilterView, FilterKind, Identity, identify};
-pub use filter::expandable::{
-    AgeStats, ExpandableFilter, ExpandableFilterBuilder, ExpandableFilterView, ExpandableStats, Mode,
-    PrefixCount, Prefixes, TableStats,
-};
-pub use filter::quotient::{
-    FingerprintCount, Fingerprints, QuotientFilter, QuotientFilterBuilder, QuotientFilterView,
-};
-pub use hash::{HashKey, Hasher, RandomError};
-pub use key::{Key, KeyBuffer};
-pub use mem::Memory;
+pub mod any {
+    //! Files and filters of any kind.
+    pub use crate::filter::any::{AnyFilter, FilterKind, Identity, View, identify};
+}
+
+pub mod expandable {
+    //! What belongs to [`ExpandableFilter`]: how it is built, in which modes, and what it knows of itself.
+    pub use crate::filter::expandable::{
+        AgeStats, Builder, ExpandableFilter, Iter, Mode, PrefixCount, Stats, TableStats, View,
+    };
+}
+
+pub mod quotient {
+    //! What belongs to [`QuotientFilter`].
+    pub use crate::filter::quotient::{Builder, Fingerprint, Iter, QuotientFilter, View};
+}
+
+pub use adaptive::{AdaptiveFilter, AdaptiveSet};
+pub use any::AnyFilter;
+pub use expandable::ExpandableFilter;
+pub use hash::Hasher;
+pub use key::Key;
 pub use prefix::Prefix;
-pub use reverse_map::{MemoryMap, ReverseMap};
+pub use quotient::QuotientFilter;
+pub use reverse_map::ReverseMap;

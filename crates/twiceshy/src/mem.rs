@@ -1,6 +1,6 @@
 //! Where a table's bytes live, and how to have them near before they are needed.
 //!
-//! Small tables are on the heap. On Linux a table of [`MAP_FROM`] bytes or more lives in an anonymous
+//! Small tables are on the heap. On Linux a table of four megabytes or more lives in an anonymous
 //! map that asks for huge pages: a random access to a table of many megabytes otherwise misses the
 //! TLB nearly every time. The request is a hint; where the kernel says no, the table works as before.
 

@@ -4,7 +4,8 @@
 //! `cargo test -p twiceshy --test cycles -- --nocapture` prints the figures.
 #![allow(clippy::print_stdout, reason = "figures for people who ask for them")]
 
-use twiceshy::{ExpandableFilter, Hasher, Mode, QuotientFilter};
+use twiceshy::expandable::Mode;
+use twiceshy::{ExpandableFilter, Hasher, QuotientFilter};
 
 const CYCLES: usize = 12;
 

@@ -1,6 +1,7 @@
 //! The measured error rate is the promised one, within what chance allows.
 
-use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy::hash::HashKey;
+use twiceshy::{Hasher, QuotientFilter};
 use twiceshy_testkit::tolerance;
 
 /// How many of `queries` absent keys a filter finds.

@@ -1,9 +1,11 @@
 //! The expandable filter from outside: its error rate at every size.
 
-use twiceshy::{ExpandableFilter, ExpandableFilterBuilder, HashKey, Hasher, Mode};
+use twiceshy::expandable::Mode;
+use twiceshy::hash::HashKey;
+use twiceshy::{ExpandableFilter, Hasher, expandable};
 use twiceshy_testkit::tolerance;
 
-fn builder() -> ExpandableFilterBuilder {
+fn builder() -> expandable::Builder {
     ExpandableFilter::builder().hasher(Hasher::keyed(HashKey::from_bytes([5; 16])))
 }
 
@@ -136,7 +138,7 @@ fn merging_old_and_young_large_and_small_loses_nothing() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused() {
-    let refused = |builder: ExpandableFilterBuilder| builder.build().expect_err("refused").to_string();
+    let refused = |builder: expandable::Builder| builder.build().expect_err("refused").to_string();
     assert!(refused(builder().error_rate(0.0)).contains("error rate"));
     assert!(refused(builder().error_rate(0.01).fingerprint_bits(9)).contains("contradict"));
     assert!(refused(builder().capacity(9).quotient_bits(9)).contains("contradict"));

@@ -8,9 +8,14 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
+use twiceshy::adaptive::Growth;
+use twiceshy::any::FilterKind;
+use twiceshy::expandable::Mode;
+use twiceshy::hash::HashKey;
+use twiceshy::reverse_map::MemoryMap;
 use twiceshy::{
-    AdaptiveFilter, AdaptiveFilterBuilder, AdaptiveSet, AnyFilter, ExpandableFilter, ExpandableFilterBuilder,
-    FilterKind, Growth, HashKey, Hasher, MemoryMap, Mode, QuotientFilter, QuotientFilterBuilder,
+    AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, adaptive, expandable,
+    quotient,
 };
 
 const ADVICE: &str = "Files in fixtures/ are never changed, since users have files like them. If the new \
@@ -285,11 +290,11 @@ fn keyed() -> Hasher {
     Hasher::keyed(HashKey::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]))
 }
 
-fn sized(quotient_bits: u32, remainder_bits: u32) -> QuotientFilterBuilder {
+fn sized(quotient_bits: u32, remainder_bits: u32) -> quotient::Builder {
     QuotientFilter::builder().quotient_bits(quotient_bits).remainder_bits(remainder_bits)
 }
 
-fn with(builder: QuotientFilterBuilder, contents: Vec<(String, u64)>) -> QuotientFilter {
+fn with(builder: quotient::Builder, contents: Vec<(String, u64)>) -> QuotientFilter {
     let mut filter = builder.build().unwrap();
     for (key, copies) in contents {
         filter.insert_many(&key, copies).unwrap();
@@ -313,7 +318,7 @@ fn tiny() -> Vec<(String, u64)> {
 }
 
 /// Some keys with tags, in a set that was asked for the first `queries` absent keys.
-fn learned(builder: AdaptiveFilterBuilder, keys: u64, queries: u64) -> AdaptiveSet<MemoryMap> {
+fn learned(builder: adaptive::Builder, keys: u64, queries: u64) -> AdaptiveSet<MemoryMap> {
     let mut set = builder.build_set(MemoryMap::new()).unwrap();
     for (key, tag) in tagged(keys) {
         assert!(set.insert_tagged(&key, tag).unwrap());
@@ -329,11 +334,11 @@ fn tagged(keys: u64) -> Vec<(String, u64)> {
     (0..keys).map(|i| (format!("key {i}"), [0, 0, 0, 1, 0, 0, 300, 0, 0, 1 << 40][i as usize % 10])).collect()
 }
 
-fn expandable() -> ExpandableFilterBuilder {
+fn expandable() -> expandable::Builder {
     ExpandableFilter::builder().hasher(keyed())
 }
 
-fn filled(builder: ExpandableFilterBuilder, keys: u64) -> ExpandableFilter {
+fn filled(builder: expandable::Builder, keys: u64) -> ExpandableFilter {
     let mut filter = builder.build().unwrap();
     filter.extend(once(keys).into_iter().map(|(key, _)| key));
     filter

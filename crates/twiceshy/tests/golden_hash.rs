@@ -4,7 +4,8 @@
 //! "no" for keys it holds. Do not update the values: bring the old hash back, or add a new kind of
 //! hasher beside it.
 
-use twiceshy::{HashKey, Hasher, Key};
+use twiceshy::hash::HashKey;
+use twiceshy::{Hasher, Key};
 
 /// The words of `H(x)` that are pinned: both halves of two blocks, and one further on.
 const PINNED: [u32; 5] = [0, 1, 2, 3, 5];

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use twiceshy::{HashKey, Hasher, Key, KeyBuffer};
+use twiceshy::hash::HashKey;
+use twiceshy::key::KeyBuffer;
+use twiceshy::{Hasher, Key};
 
 fn bytes<K: Key + ?Sized>(key: &K) -> Vec<u8> {
     key.key_bytes().as_ref().to_vec()

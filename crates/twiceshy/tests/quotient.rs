@@ -4,7 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use twiceshy::error::{BuildError, BulkError, MergeError};
-use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy::hash::HashKey;
+use twiceshy::{Hasher, QuotientFilter};
 
 fn filter(quotient_bits: u32, remainder_bits: u32) -> QuotientFilter {
     QuotientFilter::builder()
@@ -337,7 +338,7 @@ fn bulk_loading_needs_no_size_and_can_grow() {
 
 #[test]
 fn impossible_settings_are_named() {
-    let build = |builder: twiceshy::QuotientFilterBuilder| builder.build().unwrap_err().to_string();
+    let build = |builder: twiceshy::quotient::Builder| builder.build().unwrap_err().to_string();
     let builder = QuotientFilter::builder;
     assert!(build(builder()).contains("capacity"));
     for rate in [0.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {

@@ -5,7 +5,9 @@ use std::fmt::Display;
 use serde::de::DeserializeOwned;
 use serde::de::value::{BorrowedBytesDeserializer, BytesDeserializer, Error, SeqDeserializer};
 use serde::{Deserialize, Serialize};
-use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter};
+use twiceshy::any::FilterKind;
+use twiceshy::hash::HashKey;
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, Hasher, QuotientFilter};
 
 const BODY_AT: usize = 128;
 

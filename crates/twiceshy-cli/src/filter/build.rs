@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use indicatif::ProgressBar;
 use twiceshy::error::{BulkError, InsertError};
-use twiceshy::{AnyFilter, ExpandableFilter, Hasher, QuotientFilter, QuotientFilterBuilder};
+use twiceshy::{AnyFilter, ExpandableFilter, Hasher, QuotientFilter, quotient};
 
 use super::file;
 use super::info::Info;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 enum Start {
     Filter(AnyFilter),
     /// A quotient filter that is made when all keys are known.
-    Bulk(QuotientFilterBuilder, Hasher),
+    Bulk(quotient::Builder, Hasher),
 }
 
 fn new(args: &Args) -> anyhow::Result<Start> {
@@ -165,7 +165,7 @@ fn insert_growing(filter: &mut QuotientFilter, keys: &[&[u8]]) -> anyhow::Result
 }
 
 fn bulk(
-    builder: QuotientFilterBuilder,
+    builder: quotient::Builder,
     hasher: &Hasher,
     args: &Args,
     bar: &ProgressBar,

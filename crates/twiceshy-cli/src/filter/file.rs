@@ -4,8 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use twiceshy::AnyFilter;
+use twiceshy::any::{FilterKind, identify};
 use twiceshy::error::ReadError;
-use twiceshy::{AnyFilter, FilterKind, identify};
 
 use crate::interrupt;
 use crate::target::Target;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use indicatif::HumanCount;
 use serde::Serialize;
-use twiceshy::{AgeStats, AnyFilter};
+use twiceshy::AnyFilter;
+use twiceshy::expandable::AgeStats;
 
 use super::file;
 use crate::Outcome;

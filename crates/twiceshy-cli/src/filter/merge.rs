@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use twiceshy::{AnyFilter, FilterKind, Hasher, QuotientFilter};
+use twiceshy::any::FilterKind;
+use twiceshy::{AnyFilter, Hasher, QuotientFilter};
 
 use super::file;
 use super::info::Info;

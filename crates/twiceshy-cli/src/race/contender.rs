@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Engine, FjallEngine, RedbEngine};
 use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind};

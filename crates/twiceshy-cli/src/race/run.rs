@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use twiceshy::HashKey;
+use twiceshy::hash::HashKey;
 
 use super::contender::{Contender, Course};
 use super::dataset::{Dataset, Sample};

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use twiceshy::{HashKey, Hasher, QuotientFilter};
+use twiceshy::hash::HashKey;
+use twiceshy::{Hasher, QuotientFilter};
 use twiceshy_store::AdaptiveStore;
 use twiceshy_store::engine::{Batch, Durability, Engine, Space};
 

@@ -143,7 +143,7 @@ impl Batch {
 pub struct Keys<'a> {
     /// The first key that belongs to it.
     pub from: &'a [u8],
-    /// The first key behind it; `None` if there is no end.
+    /// The first key after it; `None` if there is no end.
     pub until: Option<&'a [u8]>,
 }
 

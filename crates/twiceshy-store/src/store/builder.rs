@@ -4,10 +4,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use twiceshy::{AdaptiveFilter, Growth, Hasher};
+use twiceshy::adaptive::Growth;
+use twiceshy::{AdaptiveFilter, Hasher};
 
 use super::AdaptiveStore;
-use super::open::{self, Layout};
+use crate::durable::{self, Durable, Layout, Opening};
 #[cfg(feature = "fjall")]
 use crate::engine::FjallEngine;
 #[cfg(feature = "redb")]
@@ -218,7 +219,7 @@ impl StoreBuilder {
             self.new_filter()?;
         }
         let folder = Folder::create(path).map_err(|source| file("create", source))?;
-        let kind = match open::layout(&folder)? {
+        let kind = match durable::layout(&folder)? {
             Layout::Store { engine } => {
                 let kind = engine.parse().map_err(|error: UnknownEngine| StoreError::OtherEngine {
                     expected: known_engines(),
@@ -265,24 +266,23 @@ impl StoreBuilder {
 
     /// Opens a store on an engine of your own, with its few other files in a folder of your own.
     pub fn open_with(self, engine: impl Engine, files: impl Files) -> Result<AdaptiveStore, StoreError> {
-        open::open(self, Arc::new(engine), Box::new(files))
+        let opening = Opening {
+            may_create: self.create,
+            growth: self.growth(),
+            durability: self.durability,
+            // Nothing is not worth a snapshot.
+            few_records: self.save_after.max(1),
+        };
+        let make = || self.new_filter_and_settings();
+        Durable::open(opening, Arc::new(engine), Box::new(files), make).map(AdaptiveStore::new)
     }
 
-    pub(super) fn level(&self) -> Durability {
-        self.durability
-    }
-
-    pub(super) fn few_records(&self) -> u64 {
-        // Nothing is not worth a snapshot.
-        self.save_after.max(1)
-    }
-
-    pub(super) fn growth(&self) -> Growth {
+    fn growth(&self) -> Growth {
         Growth::Grow { max_bytes: self.max_bytes }
     }
 
     /// The filter of a new store.
-    pub(super) fn new_filter(&self) -> Result<AdaptiveFilter, StoreError> {
+    fn new_filter(&self) -> Result<AdaptiveFilter, StoreError> {
         let hasher = match &self.hasher {
             Some(hasher) => hasher.clone(),
             None => Hasher::random().map_err(|error| StoreError::Random(error.to_string()))?,
@@ -291,7 +291,15 @@ impl StoreBuilder {
         Ok(builder.capacity(self.capacity).growth(self.growth()).build()?)
     }
 
-    pub(super) fn may_create(&self) -> bool {
-        self.create
+    /// The filter of a new store, and the bytes that say how it was made.
+    fn new_filter_and_settings(self) -> Result<(AdaptiveFilter, Vec<u8>), StoreError> {
+        let filter = self.new_filter()?;
+        // Its settings, not its slots: there may be room for many keys. Only a filter with a limit is kept as large as it
+        // is, because one that grew to that size would need a bit more for every slot.
+        let settings = match self.max_bytes {
+            None => self.hasher(filter.hasher().clone()).capacity(0).new_filter()?.to_bytes(),
+            Some(_) => filter.to_bytes(),
+        };
+        Ok((filter, settings))
     }
 }

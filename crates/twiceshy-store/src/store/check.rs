@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use twiceshy::{AdaptiveSet, Query};
+use twiceshy::adaptive::Query;
 
 use super::AdaptiveStore;
-use super::recover::set_error;
+use crate::durable::Kept;
 use crate::engine::Keys;
 use crate::error::StoreError;
-use crate::sync::Ordering;
 
 /// What [`AdaptiveStore::verify`] has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +27,11 @@ impl AdaptiveStore {
     pub fn verify(&self) -> Result<Verified, StoreError> {
         let shared = &self.shared;
         let mut writer = shared.writer()?;
-        let filter = shared.filter()?;
+        let filter = shared.durable.filter()?;
         filter.validate().map_err(|what| StoreError::Disagree { what })?;
         let mut wrong = None;
-        shared.rows.rows_from(Keys::ALL, &mut |row_key, key, _| {
-            if shared.rows.is_in_place(row_key, key) {
+        shared.durable.rows.rows_from(Keys::ALL, &mut |row_key, key, _| {
+            if shared.durable.rows.is_in_place(row_key, key) {
                 return ControlFlow::Continue(());
             }
             wrong = Some(format!("the row of key {} lies where that of another key belongs", show(key)));
@@ -41,7 +40,7 @@ impl AdaptiveStore {
         let (mut keys, mut met) = (0, 0);
         // Fingerprints of up to 64 bits come in the order of the hashes; longer ones may not.
         let (mut last, mut long) = (None, HashSet::new());
-        shared.rows.rows_in(0..=u64::MAX, &mut |row| {
+        shared.durable.rows.rows_in(0..=u64::MAX, &mut |row| {
             keys += 1;
             let Query::Maybe(ticket) = filter.query(row.key) else {
                 wrong = Some(format!("the filter does not know key {}", show(row.key)));
@@ -60,9 +59,8 @@ impl AdaptiveStore {
             return Err(StoreError::Disagree { what });
         }
         // They were counted now.
-        writer.is_saved &= writer.mark.keys == keys;
-        writer.mark.keys = keys;
-        shared.keys.store(keys, Ordering::Relaxed);
+        writer.journal.is_saved &= writer.journal.keys() == keys;
+        shared.durable.set_keys(&mut writer.journal, keys);
         let fingerprints = filter.fingerprints();
         Ok(Verified { keys, fingerprints, leftovers: fingerprints - met })
     }
@@ -76,15 +74,11 @@ impl AdaptiveStore {
         let shared = &self.shared;
         let keys = {
             let mut writer = shared.writer()?;
-            let set =
-                AdaptiveSet::recover(&*shared.filter()?, shared.rows.clone(), writer.learned.iter().cloned())
-                    .map_err(set_error)?;
-            let (filter, _) = set.into_parts();
+            let filter = shared.durable.filter()?.rebuilt(&shared.durable.rows, &writer.journal.learned)?;
             let keys = filter.len();
-            shared.exchange(filter)?;
-            writer.is_saved = false;
-            writer.mark.keys = keys;
-            shared.keys.store(keys, Ordering::Relaxed);
+            shared.durable.exchange(filter)?;
+            writer.journal.is_saved = false;
+            shared.durable.set_keys(&mut writer.journal, keys);
             keys
         };
         shared.save()?;
@@ -100,13 +94,13 @@ impl AdaptiveStore {
         let shared = &self.shared;
         {
             let mut writer = shared.writer()?;
-            let mut smaller = shared.filter()?.try_clone()?;
+            let mut smaller = shared.durable.filter()?.try_clone()?;
             smaller.shrink_to_fit()?;
-            shared.exchange(smaller)?;
-            writer.is_saved = false;
+            shared.durable.exchange(smaller)?;
+            writer.journal.is_saved = false;
         }
         shared.save()?;
-        Ok(shared.engine.compact()?)
+        Ok(shared.durable.engine.compact()?)
     }
 }
 

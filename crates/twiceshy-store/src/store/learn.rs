@@ -8,15 +8,16 @@
 //! lessons at most, and leaves the rest to a thread of the store's own.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 
-use twiceshy::error::AdaptError;
-use twiceshy::{Adapted, AdaptiveFilter, Query, Record};
+use twiceshy::adaptive::protocol::{Adapt, Operation, Step};
+use twiceshy::adaptive::{Adapted, Record};
+use twiceshy::reverse_map::Rows;
 
 use super::stats::Count;
 use super::{Shared, Writer};
 use crate::error::StoreError;
-use crate::journal::Entry;
-use crate::rows::Pending;
+use crate::rows::{AndPending, Pending};
 use crate::sync::{Arc, Ordering, TryLockError, thread};
 
 /// The queue takes no more lessons than this.
@@ -41,11 +42,11 @@ impl Shared {
         if !queued {
             self.counters.add(Count::Dropped, 1);
         }
-        self.study();
+        self.learn_queued();
     }
 
     /// Does what is in the queue, unless another thread holds the writer lock: it will look when it is done.
-    pub(super) fn study(self: &Arc<Self>) {
+    pub(super) fn learn_queued(self: &Arc<Self>) {
         while self.lessons.lock().is_ok_and(|lessons| !lessons.keys.is_empty()) {
             let mut writer = match self.writer.try_lock() {
                 Ok(writer) => writer,
@@ -57,12 +58,12 @@ impl Shared {
             };
             let is_done = self.take_lessons(&mut writer, A_FEW_LESSONS);
             while !writer.waiting.is_empty()
-                && self.filter().is_ok_and(|filter| filter.size_in_bytes() <= SMALL_BYTES)
+                && self.durable.filter().is_ok_and(|filter| filter.size_in_bytes() <= SMALL_BYTES)
             {
                 self.grow_and_learn(&mut writer);
             }
             self.counters.add(Count::Postponed, writer.waiting.len() as u64);
-            if !is_done || !writer.waiting.is_empty() || writer.learned.len() > MOST_UNWRITTEN {
+            if !is_done || !writer.waiting.is_empty() || writer.journal.learned.len() > MOST_UNWRITTEN {
                 self.call_helper();
             }
             if !is_done {
@@ -97,58 +98,40 @@ impl Shared {
     }
 
     fn adapt(&self, writer: &mut Writer, key: &[u8]) -> Result<Lesson, StoreError> {
-        let query = self.filter()?.query(key);
-        let Query::Maybe(ticket) = query else {
-            // The filter has grown since, and longer fingerprints came with that. A filter that is built from the rows
-            // may be smaller.
-            writer.learned.extend(self.filter()?.separate_record(key));
-            return Ok(Lesson::Nothing);
-        };
-        // Nobody changes keys or filter meanwhile: that takes the writer lock.
-        let keys = self.rows.keys_under(ticket.prefix())?;
-        let mut filter = self.filter_mut()?;
-        match filter.adapt(&ticket, key, keys) {
-            Ok(Adapted::Fixed { .. }) => {
-                writer.learned.extend(filter.separate_record(key));
-                Ok(Lesson::Learned)
+        let hash = self.durable.rows.hash(key);
+        let mut adapt = Adapt::new(hash, key);
+        loop {
+            // The filter is held for a step, not while the engine is read.
+            let step = adapt.step(&mut *self.durable.filter_mut()?)?;
+            match step {
+                Step::Rows(prefix) => adapt.rows(Rows::under(&prefix, &self.durable.rows)?),
+                Step::Room(_) => return Ok(Lesson::NeedsGrow),
+                Step::Done(Adapted::Fixed { .. }) => {
+                    writer.journal.learned.extend(self.durable.filter()?.separate_record(key));
+                    return Ok(Lesson::Learned);
+                }
+                Step::Done(Adapted::Vanished) => {
+                    // An older snapshot may have it, too.
+                    writer.journal.learned.push(Record::Removed(hash));
+                    return Ok(Lesson::Learned);
+                }
+                Step::Done(Adapted::NotPositive) => {
+                    // The filter has grown since, and longer fingerprints came with that. A filter that is built from the
+                    // rows may be smaller.
+                    writer.journal.learned.extend(self.durable.filter()?.separate_record(key));
+                    return Ok(Lesson::Nothing);
+                }
+                Step::Done(_) => return Ok(Lesson::Nothing),
+                step => return Err(unexpected(&step)),
             }
-            Ok(Adapted::Vanished) => {
-                // An older snapshot may have it, too.
-                writer.learned.push(Record::Removed(self.rows.hash(key)));
-                Ok(Lesson::Learned)
-            }
-            Ok(Adapted::WasMember | Adapted::NotPositive) => Ok(Lesson::Nothing),
-            Err(AdaptError::NeedsGrow { .. }) => Ok(Lesson::NeedsGrow),
-            Err(AdaptError::Indistinguishable(error)) => Err(error.into()),
-            Err(AdaptError::Memory(error)) => Err(error.into()),
-            Err(AdaptError::Full { used, slots }) => Err(StoreError::FilterFull { used, slots }),
-            Err(error) => Err(StoreError::damaged(error.to_string())),
         }
     }
 
     /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
     /// yet.
     pub(super) fn grow(&self, _: &mut Writer, pending: &Pending<'_>) -> Result<(), StoreError> {
-        let larger = {
-            let filter = self.filter()?;
-            filter.grown(|prefix| {
-                let mut keys = self.rows.keys_under(prefix)?;
-                for key in pending.under(prefix, filter.hasher()) {
-                    if !keys.iter().any(|known| known == key) {
-                        keys.push(key.to_vec());
-                    }
-                }
-                Ok(keys)
-            })?
-        };
-        self.exchange(larger)
-    }
-
-    /// Puts another filter in place of this one. Freeing the old one takes time, and keeps nobody waiting.
-    pub(super) fn exchange(&self, new: AdaptiveFilter) -> Result<(), StoreError> {
-        let old = std::mem::replace(&mut *self.filter_mut()?, new);
-        drop(old);
-        Ok(())
+        let larger = self.durable.filter()?.grown(&AndPending { rows: &self.durable.rows, pending })?;
+        self.durable.exchange(larger)
     }
 
     /// Grows the filter and learns what waited for that; some of it may have to wait for more.
@@ -165,11 +148,12 @@ impl Shared {
 
     /// Has a thread of its own do what must not keep a reader waiting. Called with the writer lock held.
     pub(super) fn call_helper(self: &Arc<Self>) {
-        if self.is_helped.swap(true, Ordering::SeqCst) {
+        if self.has_helper.swap(true, Ordering::SeqCst) {
             return;
         }
         let shared = Arc::clone(self);
-        let helper = thread::Builder::new().name("twiceshy".into()).spawn(move || shared.help());
+        let helper =
+            thread::Builder::new().name("twiceshy".into()).spawn(move || shared.work_in_background());
         let Ok(mut slot) = self.helper.lock() else { return };
         match helper {
             Ok(helper) => {
@@ -178,12 +162,12 @@ impl Shared {
                     let _ = last.join();
                 }
             }
-            Err(_) => self.is_helped.store(false, Ordering::SeqCst),
+            Err(_) => self.has_helper.store(false, Ordering::SeqCst),
         }
     }
 
     /// Waits until the thread is done, if there is one.
-    pub(super) fn end_help(&self) {
+    pub(super) fn join_helper(&self) {
         let helper = self.helper.lock().ok().and_then(|mut helper| helper.take());
         if let Some(helper) = helper {
             // If it panicked, the locks say so.
@@ -191,11 +175,11 @@ impl Shared {
         }
     }
 
-    /// What the thread does: grows the filter, learns what waited for that, and saves what got long.
+    /// What that thread does: grows the filter, learns what waited for that, and saves what got long.
     ///
     /// It holds the lock itself, not by a [`WriterLock`](super::WriterLock): it must not call another helper, which would
     /// wait for its end.
-    fn help(self: Arc<Self>) {
+    fn work_in_background(self: Arc<Self>) {
         loop {
             let Ok(mut writer) = self.writer.lock() else { return };
             let is_done = self.take_lessons(&mut writer, MANY_LESSONS);
@@ -203,10 +187,12 @@ impl Shared {
                 self.grow_and_learn(&mut writer);
                 continue;
             }
-            if writer.learned.len() > MOST_UNWRITTEN && self.write_learned(&mut writer).is_ok() {
+            if writer.journal.learned.len() > MOST_UNWRITTEN
+                && self.durable.write_learned(&mut writer.journal).is_ok()
+            {
                 continue;
             }
-            if self.is_worth_saving(&writer) {
+            if self.durable.is_worth_saving(&writer.journal) {
                 drop(writer);
                 if self.save().is_ok() {
                     continue;
@@ -220,15 +206,20 @@ impl Shared {
                 continue;
             }
             // Whoever needs help from now on gets the lock first, and sees this.
-            self.is_helped.store(false, Ordering::SeqCst);
+            self.has_helper.store(false, Ordering::SeqCst);
             drop(writer);
             // What was left in the queue meanwhile is for this thread, unless another one has come.
             let is_done = self.lessons.lock().is_ok_and(|lessons| lessons.keys.is_empty());
-            if is_done || self.is_helped.swap(true, Ordering::SeqCst) {
+            if is_done || self.has_helper.swap(true, Ordering::SeqCst) {
                 return;
             }
         }
     }
+}
+
+/// An operation asked for something that it never asks for here.
+pub(super) fn unexpected<T: Debug>(step: &Step<'_, T>) -> StoreError {
+    StoreError::damaged(format!("the filter has asked for {step:?}"))
 }
 
 /// Keys that were mistakes and are to be learned.
@@ -264,12 +255,4 @@ enum Lesson {
     Learned,
     Nothing,
     NeedsGrow,
-}
-
-impl Writer {
-    /// What happened, and the lessons that are in no journal yet.
-    pub(super) fn with_learned(&self, mut entry: Entry) -> Entry {
-        entry.others.extend(self.learned.iter().cloned());
-        entry
-    }
 }

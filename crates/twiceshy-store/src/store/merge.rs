@@ -73,7 +73,8 @@ impl Shared {
     fn make_room(self: &Arc<Self>, keys: u64) {
         let Ok(mut writer) = self.writer() else { return };
         let has_room = || {
-            self.filter().is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
+            let filter = self.durable.filter();
+            filter.is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
         };
         let mut has_grown = false;
         while !has_room() && self.grow(&mut writer, &Pending::default()).is_ok() {

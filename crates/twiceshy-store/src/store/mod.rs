@@ -26,14 +26,15 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `builder.rs`, `open.rs` | making and opening |
-//! | `recover.rs` | a filter for the rows that are there |
+//! | `builder.rs` | what can be chosen, and opening |
 //! | `learn.rs` | mistakes, growth, the queue |
 //! | `write.rs` | insert, remove, batches |
 //! | `read.rs` | get, batches, iteration |
-//! | `save.rs` | flush, snapshots, the journal's end |
 //! | `check.rs` | verify, rebuild, compact |
 //! | `merge.rs` | taking in another store |
+//! | `stats.rs` | counting |
+//!
+//! Journal, snapshots and recovery are those of any filter in front of an engine: the folder `durable` beside this one.
 //!
 //! # Source
 //!
@@ -44,36 +45,26 @@ mod builder;
 mod check;
 mod learn;
 mod merge;
-mod open;
 mod read;
-mod recover;
-mod save;
 mod stats;
 mod write;
 
+pub use crate::durable::Recovery;
 pub use builder::{EngineKind, StoreBuilder};
 pub use check::Verified;
 pub use merge::Merged;
 pub use read::Iter;
-pub use recover::Recovery;
 pub use stats::StoreStats;
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc as StdArc;
 
-use twiceshy::{AdaptiveFilter, Record};
+use twiceshy::AdaptiveFilter;
 
+use crate::durable::{Durable, Journal, JournalLock};
 use crate::engine::{Durability, Engine};
 use crate::error::StoreError;
-use crate::files::Files;
-use crate::journal::{History, Mark};
-use crate::rows::Rows;
-use crate::snapshot::StoreId;
-use crate::sync::{
-    Arc, AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    thread,
-};
+use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, thread};
 use learn::Lessons;
 use stats::Counters;
 
@@ -110,44 +101,19 @@ pub struct AdaptiveStore {
 
 /// What the threads of a store share.
 struct Shared {
-    engine: StdArc<dyn Engine>,
-    rows: Rows,
-    files: Box<dyn Files>,
-    id: StoreId,
-    durability: Durability,
-    /// A journal with fewer records is not worth a snapshot.
-    few_records: u64,
-    recovery: Recovery,
-    filter: RwLock<AdaptiveFilter>,
+    durable: Durable<AdaptiveFilter>,
     writer: Mutex<Writer>,
-    /// Held while a snapshot is written.
-    saving: Mutex<()>,
     /// Keys that were mistakes and are to be learned.
     lessons: Mutex<Lessons>,
-    /// Keys in the store.
-    keys: AtomicU64,
     counters: Counters,
     /// Whether a thread of ours is at work, or about to be.
-    is_helped: AtomicBool,
+    has_helper: AtomicBool,
     helper: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 /// What only the holder of the writer lock changes.
 struct Writer {
-    /// The last row of the journal that is certainly there.
-    mark: Mark,
-    /// The last number that a row was given, whether or not it could be written.
-    number: u64,
-    /// The history that begins with the first row of this opening.
-    history: History,
-    /// How many records of the journal no snapshot knows.
-    records: u64,
-    /// With fewer records than this no thread of our own saves the filter again: the last time it could not.
-    retry_at: u64,
-    /// Mistakes that were fixed, and leftovers that were cleared away, and are in no journal yet.
-    learned: Vec<Record>,
-    /// Whether there is a snapshot that the journal leads on from.
-    is_saved: bool,
+    journal: Journal,
     /// Keys whose lesson needs a larger filter.
     waiting: Vec<Vec<u8>>,
 }
@@ -166,54 +132,90 @@ impl AdaptiveStore {
         StoreBuilder::new()
     }
 
+    fn new((durable, journal): (Durable<AdaptiveFilter>, Journal)) -> Self {
+        let shared = Shared {
+            durable,
+            writer: Mutex::new(Writer { journal, waiting: Vec::new() }),
+            lessons: Mutex::default(),
+            counters: Counters::default(),
+            has_helper: false.into(),
+            helper: Mutex::new(None),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
     /// How the store was opened: with its filter as it was left, or with a filter that had to be mended.
     pub fn recovery(&self) -> &Recovery {
-        &self.shared.recovery
+        &self.shared.durable.recovery
     }
 
     /// How many keys there are, without counting. Exact, unless a write failed without saying whether it had been
     /// carried out.
     pub fn approximate_len(&self) -> u64 {
-        self.shared.keys.load(Ordering::Relaxed)
+        self.shared.durable.keys()
     }
 
     /// What is acknowledged survives this.
     pub fn durability(&self) -> Durability {
-        self.shared.durability
+        self.shared.durable.durability
     }
 
     /// Calls `look` with the filter, which nobody changes meanwhile: for its size, its fingerprints, or a copy of it.
     ///
-    /// As long as it looks, writers wait, and then readers behind them. It must not use the store: it would wait for itself.
+    /// As long as it looks, writers wait, and then readers after them. It must not use the store: it would wait for itself.
     pub fn with_filter<T>(&self, look: impl FnOnce(&AdaptiveFilter) -> T) -> Result<T, StoreError> {
-        Ok(look(&*self.shared.filter()?))
+        Ok(look(&*self.shared.durable.filter()?))
     }
 
     /// Waits until a thread that learns from mistakes in the background, if there is one, has ended.
     ///
     /// Not needed for anything but measuring: a mistake that is fixed in the background may be made again meanwhile.
     pub fn settle(&self) {
-        self.shared.end_help();
+        self.shared.join_helper();
+    }
+
+    /// Returns when everything that was acknowledged, and every mistake that was fixed, survives a power cut.
+    ///
+    /// If the journal has got long, the filter is saved, too. That it cannot be is no error here, because nothing is lost;
+    /// it is tried again, and [`close`](Self::close) says so.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.shared.durable.flush(&self.shared)
+    }
+
+    /// Flushes the store and saves its filter; says whether both worked. Dropping the store does the same, and cannot say
+    /// so.
+    ///
+    /// The next opening reads the filter, and whatever the engine reads when it is opened: fjall goes through its own log,
+    /// which has the last writes. Without a saved filter it has to be mended first ([`Recovery`]).
+    pub fn close(self) -> Result<(), StoreError> {
+        self.shared.join_helper();
+        self.shared.durable.save_if_changed(&self.shared)
     }
 
     /// The engine.
     pub fn engine(&self) -> &dyn Engine {
-        &*self.shared.engine
+        &*self.shared.durable.engine
     }
 }
 
 impl Shared {
-    fn filter(&self) -> Result<RwLockReadGuard<'_, AdaptiveFilter>, StoreError> {
-        self.filter.read().map_err(|_| StoreError::Broken)
-    }
-
-    fn filter_mut(&self) -> Result<RwLockWriteGuard<'_, AdaptiveFilter>, StoreError> {
-        self.filter.write().map_err(|_| StoreError::Broken)
-    }
-
     fn writer(self: &Arc<Self>) -> Result<WriterLock<'_>, StoreError> {
         let guard = self.writer.lock().map_err(|_| StoreError::Broken)?;
         Ok(WriterLock { shared: self, guard: Some(guard) })
+    }
+
+    /// Saves the filter and clears the journal up to there.
+    fn save(self: &Arc<Self>) -> Result<(), StoreError> {
+        self.durable.save(self)
+    }
+}
+
+impl JournalLock for Arc<Shared> {
+    fn with_journal<T>(
+        &self,
+        work: impl FnOnce(&mut Journal) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(&mut self.writer()?.journal)
     }
 }
 
@@ -227,7 +229,7 @@ struct WriterLock<'a> {
 impl Drop for WriterLock<'_> {
     fn drop(&mut self) {
         drop(self.guard.take());
-        self.shared.study();
+        self.shared.learn_queued();
     }
 }
 
@@ -247,17 +249,17 @@ impl DerefMut for WriterLock<'_> {
 
 impl Drop for AdaptiveStore {
     fn drop(&mut self) {
-        self.shared.end_help();
+        self.shared.join_helper();
         // What cannot be saved now is mended when the store is opened.
-        let _ = self.shared.save_if_changed();
+        let _ = self.shared.durable.save_if_changed(&self.shared);
     }
 }
 
 impl fmt::Debug for AdaptiveStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AdaptiveStore")
-            .field("path", &self.shared.files.path())
-            .field("engine", &self.shared.engine.name())
+            .field("path", &self.shared.durable.files.path())
+            .field("engine", &self.shared.durable.engine.name())
             .field("keys", &self.approximate_len())
             .finish_non_exhaustive()
     }

@@ -40,12 +40,12 @@ impl AdaptiveStore {
         for keys in keys.chunks(AT_ONCE) {
             let mut maybe = [false; AT_ONCE];
             let maybe = &mut maybe[..keys.len()];
-            shared.filter()?.contains_batch(keys, maybe);
+            shared.durable.filter()?.contains_batch(keys, maybe);
             shared.counters.add(Count::Queries, keys.len() as u64);
             let mut has_learned = false;
             for (key, &maybe) in keys.iter().zip(&*maybe) {
                 // The same key may come again, and the filter may know better now.
-                let maybe = maybe && (!has_learned || shared.filter()?.contains(key));
+                let maybe = maybe && (!has_learned || shared.durable.filter()?.contains(key));
                 let value = if maybe { shared.look_up(key.key_bytes().as_ref())? } else { None };
                 has_learned |= maybe && value.is_none();
                 values.push(value);
@@ -57,7 +57,7 @@ impl AdaptiveStore {
     /// Whether a key may be there. `false` is certain. Asks the filter only, and learns nothing.
     pub fn may_contain<K: Key + ?Sized>(&self, key: &K) -> Result<bool, StoreError> {
         self.shared.counters.add(Count::Queries, 1);
-        Ok(self.shared.filter()?.contains(key))
+        Ok(self.shared.durable.filter()?.contains(key))
     }
 
     /// All keys and values, in about the order of the keys' hashes.
@@ -70,7 +70,7 @@ impl AdaptiveStore {
     /// How many keys there are. Counts them all; [`approximate_len`](Self::approximate_len) does not.
     pub fn len(&self) -> Result<u64, StoreError> {
         let mut keys = 0;
-        self.shared.rows.rows_from(Keys::ALL, &mut |_, _, _| {
+        self.shared.durable.rows.rows_from(Keys::ALL, &mut |_, _, _| {
             keys += 1;
             ControlFlow::Continue(())
         })?;
@@ -80,7 +80,7 @@ impl AdaptiveStore {
     /// Whether there are no keys.
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         let mut is_empty = true;
-        self.shared.rows.rows_from(Keys::ALL, &mut |_, _, _| {
+        self.shared.durable.rows.rows_from(Keys::ALL, &mut |_, _, _| {
             is_empty = false;
             ControlFlow::Break(())
         })?;
@@ -91,13 +91,13 @@ impl AdaptiveStore {
 impl Shared {
     fn get(self: &Arc<Self>, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         self.counters.add(Count::Queries, 1);
-        if self.filter()?.contains(key) { self.look_up(key) } else { Ok(None) }
+        if self.durable.filter()?.contains(key) { self.look_up(key) } else { Ok(None) }
     }
 
     /// The value of a key that the filter says *maybe* to.
     fn look_up(self: &Arc<Self>, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         self.counters.add(Count::Lookups, 1);
-        let value = self.rows.get(key)?;
+        let value = self.durable.rows.get(key)?;
         if value.is_none() {
             self.learn(key);
         }
@@ -109,7 +109,7 @@ impl Shared {
 #[derive(Debug)]
 pub struct Iter<'a> {
     store: &'a AdaptiveStore,
-    /// Where the next page begins; `None` behind the last one.
+    /// Where the next page begins; `None` after the last one.
     next: Option<Vec<u8>>,
     page: VecDeque<(Vec<u8>, Vec<u8>)>,
 }
@@ -117,14 +117,14 @@ pub struct Iter<'a> {
 impl Iter<'_> {
     fn read_page(&mut self, from: &[u8]) -> Result<(), StoreError> {
         let (mut bytes, mut next) = (0, None);
-        let page = &mut self.page;
-        self.store.shared.rows.rows_from(Keys { from, until: None }, &mut |row_key, key, value| {
+        let (rows, page) = (&self.store.shared.durable.rows, &mut self.page);
+        rows.rows_from(Keys { from, until: None }, &mut |row_key, key, value| {
             page.push_back((key.to_vec(), value.to_vec()));
             bytes += key.len() + value.len();
             if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {
                 return ControlFlow::Continue(());
             }
-            // The least key behind this one.
+            // The least key after this one.
             next = Some([row_key, &[0]].concat());
             ControlFlow::Break(())
         })?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twiceshy::AdaptiveStats;
+use twiceshy::adaptive;
 
 use super::AdaptiveStore;
 use crate::error::StoreError;
@@ -79,18 +79,15 @@ pub struct StoreStats {
     /// The bytes of the engine on disk, if it knows.
     pub disk_bytes: Option<u64>,
     /// The filter's own statistics.
-    pub filter: AdaptiveStats,
+    pub filter: adaptive::Stats,
 }
 
 impl AdaptiveStore {
     /// What the store has done since it was opened, and what it holds.
     pub fn stats(&self) -> Result<StoreStats, StoreError> {
         let shared = &self.shared;
-        let records = {
-            let writer = shared.writer()?;
-            writer.records + writer.learned.len() as u64
-        };
-        let filter = shared.filter()?;
+        let records = shared.writer()?.journal.unsaved();
+        let filter = shared.durable.filter()?;
         let count = |count| shared.counters.sum(count);
         Ok(StoreStats {
             queries: count(Count::Queries),
@@ -102,7 +99,7 @@ impl AdaptiveStore {
             failed: count(Count::Failed),
             journal_records: records,
             filter_bytes: filter.size_in_bytes() as u64,
-            disk_bytes: shared.engine.disk_bytes(),
+            disk_bytes: shared.durable.engine.disk_bytes(),
             filter: filter.stats(),
         })
     }

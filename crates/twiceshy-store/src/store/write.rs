@@ -2,15 +2,18 @@
 
 use std::collections::HashSet;
 
-use twiceshy::error::InsertError;
-use twiceshy::{Insertion, Key, Query, Record, Ticket};
+use twiceshy::Key;
+use twiceshy::adaptive::Record;
+use twiceshy::adaptive::protocol::{Insert, Operation, Remove, Step};
+use twiceshy::reverse_map::Rows;
 
+use super::learn::unexpected;
 use super::{AdaptiveStore, Shared, Writer};
-use crate::engine::{Batch, Durability};
+use crate::durable::Entry;
+use crate::engine::Batch;
 use crate::error::StoreError;
-use crate::journal::{self, Entry, Mark};
-use crate::rows::{Pending, head};
-use crate::sync::{Arc, Ordering};
+use crate::rows::{AndPending, Pending, head};
+use crate::sync::Arc;
 
 /// How many keys enter the filter before readers get their turn.
 const AT_ONCE: usize = 64;
@@ -30,15 +33,6 @@ struct NewRow<'a> {
 pub(super) enum Known {
     Replace,
     Keep,
-}
-
-fn insert_error(error: InsertError) -> StoreError {
-    match error {
-        InsertError::Full { used, slots } => StoreError::FilterFull { used, slots },
-        InsertError::Indistinguishable(error) => error.into(),
-        InsertError::Memory(error) => error.into(),
-        error => StoreError::damaged(error.to_string()),
-    }
 }
 
 impl AdaptiveStore {
@@ -83,7 +77,7 @@ impl Shared {
         known: Known,
     ) -> Result<u64, StoreError> {
         for (key, value) in rows {
-            self.rows.check(key, value)?;
+            self.durable.rows.check(key, value)?;
         }
         if rows.is_empty() {
             return Ok(0);
@@ -100,8 +94,8 @@ impl Shared {
         rows: &[(&[u8], &[u8])],
         known: Known,
     ) -> Result<u64, StoreError> {
-        let rows: Vec<NewRow<'_>> =
-            rows.iter().map(|&(key, value)| NewRow { hash: self.rows.hash(key), key, value }).collect();
+        let hash = |key| self.durable.rows.hash(key);
+        let rows: Vec<_> = rows.iter().map(|&(key, value)| NewRow { hash: hash(key), key, value }).collect();
         let mut is_new = Vec::with_capacity(rows.len());
         if let Err(error) = self.enter_filter(writer, &rows, &mut is_new) {
             // What can be read can be taken back; the rest are mistakes that the first query mends.
@@ -114,15 +108,15 @@ impl Shared {
                 entry.inserted.push(head(hash, false));
             }
             if is_new || known == Known::Replace {
-                self.rows.put(&mut batch, hash, key, value);
+                self.durable.rows.put(&mut batch, hash, key, value);
             }
         }
         let added = entry.len();
         if batch.is_empty() {
             return Ok(0);
         }
-        let keys = writer.mark.keys + added;
-        self.commit(writer, batch, entry, keys, self.durability)?;
+        let keys = writer.journal.keys() + added;
+        self.durable.commit(&mut writer.journal, batch, entry, keys, self.durable.durability)?;
         Ok(added)
     }
 
@@ -139,18 +133,20 @@ impl Shared {
         while is_new.len() < rows.len() {
             let done = is_new.len();
             let mut covered = Vec::new();
-            let entered = self.enter_some(&rows[done..], is_new, &mut covered);
-            for (index, ticket) in covered {
+            let entered = self.enter_next(&rows[done..], is_new, &mut covered);
+            for (index, mut insert) in covered {
                 let key = rows[index].key;
-                if self.rows.has(key)? {
+                if self.durable.rows.has(key)? {
                     continue;
                 }
                 earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
-                if !earlier.contains(key) {
-                    // It was covered, and nothing was removed since.
-                    self.filter_mut()?.insert_covered(&ticket).map_err(|_| StoreError::Broken)?;
-                    is_new[index] = true;
+                insert.answer(earlier.contains(key));
+                // It was covered, and nothing was removed since.
+                let step = insert.step(&mut *self.durable.filter_mut()?)?;
+                match step {
+                    Step::Done(new) => is_new[index] = new,
+                    step => return Err(unexpected(&step)),
                 }
             }
             entered?;
@@ -164,26 +160,27 @@ impl Shared {
 
     /// Has the filter cover some keys, and adds to what is known of all keys which of them are certainly new, and which
     /// were covered before, so that only the engine knows. None if the filter must grow.
-    fn enter_some(
+    fn enter_next<'k>(
         &self,
-        rows: &[NewRow<'_>],
+        rows: &[NewRow<'k>],
         is_new: &mut Vec<bool>,
-        covered: &mut Vec<(usize, Ticket)>,
+        covered: &mut Vec<(usize, Insert<'k>)>,
     ) -> Result<(), StoreError> {
-        let mut filter = self.filter_mut()?;
+        let mut filter = self.durable.filter_mut()?;
         rows.iter().take(AHEAD).for_each(|row| filter.prefetch(row.hash));
         for (index, row) in rows.iter().take(AT_ONCE).enumerate() {
             if let Some(ahead) = rows.get(index + AHEAD) {
                 filter.prefetch(ahead.hash);
             }
-            match filter.insert_hashed(row.key, row.hash) {
-                Ok(Insertion::Stored) => is_new.push(true),
-                Ok(Insertion::Covered(ticket)) => {
-                    covered.push((is_new.len(), ticket));
+            let mut insert = Insert::filter_first(row.hash, row.key, 0);
+            match insert.step(&mut filter)? {
+                Step::Done(new) => is_new.push(new),
+                Step::Get(_) => {
+                    covered.push((is_new.len(), insert));
                     is_new.push(false);
                 }
-                Err(InsertError::NeedsGrow { .. }) => break,
-                Err(error) => return Err(insert_error(error)),
+                Step::Room(_) => break,
+                step => return Err(unexpected(&step)),
             }
         }
         Ok(())
@@ -194,20 +191,26 @@ impl Shared {
     fn leave_filter(&self, rows: &[NewRow<'_>], is_new: &[bool]) -> Result<(), StoreError> {
         let new = rows.iter().zip(is_new).filter(|(_, is_new)| **is_new);
         let mut pending = Pending::new(new.map(|(row, _)| (row.hash, row.key)));
-        while let Some(key) = pending.pop() {
-            let query = self.filter()?.query(key);
-            let Query::Maybe(ticket) = query else { continue };
-            let is_needed = !self.rows.keys_under(ticket.prefix())?.is_empty()
-                || pending.under(ticket.prefix(), self.filter()?.hasher()).next().is_some();
-            // Nobody changed the filter in between: that takes the writer lock.
-            self.filter_mut()?.remove(&ticket, is_needed).map_err(|_| StoreError::Broken)?;
+        while let Some((hash, key)) = pending.pop() {
+            let mut remove = Remove::after_its_row(hash, key);
+            loop {
+                let step = remove.step(&mut *self.durable.filter_mut()?)?;
+                match step {
+                    Step::Rows(prefix) => {
+                        let all = AndPending { rows: &self.durable.rows, pending: &pending };
+                        remove.rows(Rows::under(&prefix, &all)?);
+                    }
+                    Step::Done(_) => break,
+                    step => return Err(unexpected(&step)),
+                }
+            }
         }
         Ok(())
     }
 
     fn remove(self: &Arc<Self>, key: &[u8]) -> Result<bool, StoreError> {
         // Nothing that is in the engine is unknown to the filter.
-        if !self.filter()?.contains(key) {
+        if !self.durable.filter()?.contains(key) {
             return Ok(false);
         }
         let mut writer = self.writer()?;
@@ -217,61 +220,31 @@ impl Shared {
     }
 
     fn remove_as_writer(&self, writer: &mut Writer, key: &[u8]) -> Result<bool, StoreError> {
-        let query = self.filter()?.query(key);
-        let Query::Maybe(ticket) = query else { return Ok(false) };
-        let keys = self.rows.keys_under(ticket.prefix())?;
-        if !keys.iter().any(|other| other == key) {
-            return Ok(false);
+        let hash = self.durable.rows.hash(key);
+        let mut remove = Remove::new(hash, key);
+        loop {
+            // The filter is held for a step, not while the engine works.
+            let step = remove.step(&mut *self.durable.filter_mut()?)?;
+            match step {
+                Step::Rows(prefix) => remove.rows(Rows::under(&prefix, &self.durable.rows)?),
+                Step::Delete(_) => {
+                    let mut batch = Batch::new();
+                    self.durable.rows.delete(&mut batch, hash, key);
+                    let entry = Entry { others: vec![Record::Removed(hash)], ..Entry::default() };
+                    let left = writer.journal.keys().saturating_sub(1);
+                    self.durable.commit(&mut writer.journal, batch, entry, left, self.durable.durability)?;
+                    remove.answer(true);
+                }
+                Step::Done(was_there) => return Ok(was_there),
+                step => return Err(unexpected(&step)),
+            }
         }
-        let mut batch = Batch::new();
-        self.rows.delete(&mut batch, key);
-        let entry = Entry { others: vec![Record::Removed(self.rows.hash(key))], ..Entry::default() };
-        let left = writer.mark.keys.saturating_sub(1);
-        self.commit(writer, batch, entry, left, self.durability)?;
-        // Nobody changed the filter in between: that takes the writer lock.
-        self.filter_mut()?.remove(&ticket, keys.len() > 1).map_err(|_| StoreError::Broken)?;
-        Ok(true)
-    }
-
-    /// Writes a batch, and its row of the journal with all lessons that are in none yet. If that fails, nobody knows whether
-    /// it is there.
-    fn commit(
-        &self,
-        writer: &mut Writer,
-        mut batch: Batch,
-        entry: Entry,
-        keys: u64,
-        durability: Durability,
-    ) -> Result<(), StoreError> {
-        let entry = writer.with_learned(entry);
-        let mut mark = Mark { keys, ..writer.mark };
-        if !entry.is_empty() {
-            // Used once, whatever becomes of the row.
-            writer.number += 1;
-            (mark.number, mark.history) = (writer.number, writer.history);
-            journal::put(&mut batch, writer.mark, mark, &entry);
-        }
-        self.engine.write(batch, durability)?;
-        writer.mark = mark;
-        writer.records += entry.len();
-        writer.learned.clear();
-        self.keys.store(keys, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Has the filter saved if the journal got long.
     fn end_writing(self: &Arc<Self>, writer: &Writer) {
-        if self.is_worth_saving(writer) {
+        if self.durable.is_worth_saving(&writer.journal) {
             self.call_helper();
         }
-    }
-
-    /// Writes the lessons that are in no journal yet. They are safe with the next sync.
-    pub(super) fn write_learned(&self, writer: &mut Writer) -> Result<(), StoreError> {
-        if writer.learned.is_empty() {
-            return Ok(());
-        }
-        let keys = writer.mark.keys;
-        self.commit(writer, Batch::new(), Entry::default(), keys, Durability::Relaxed)
     }
 }

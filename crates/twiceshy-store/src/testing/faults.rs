@@ -32,7 +32,8 @@ impl Faults {
         self.state.left.store(calls as i64, Ordering::SeqCst);
     }
 
-    /// The same; but the first write that fails is carried out, and only its answer is lost.
+    /// Lets `calls` more calls work and all calls after them fail, but the first write among these is carried out: only its
+    /// answer is lost.
     pub fn lose_answer_after(&self, calls: u64) {
         self.state.write_first.store(true, Ordering::SeqCst);
         self.state.left.store(calls as i64, Ordering::SeqCst);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use twiceshy::Query;
+use twiceshy::adaptive::Query;
 use twiceshy_store::engine::{
     Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit,
 };

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::common::{Disk, SNAPSHOT, copy_folder, key, read_file, stranger, write_file};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
 use twiceshy_testkit::Random;
 

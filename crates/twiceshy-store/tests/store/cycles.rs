@@ -1,7 +1,8 @@
 //! Stores that are rebuilt, killed and opened again and again keep their filters as small as they were.
 
 use crate::common::{Disk, key, stranger};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::{AdaptiveStore, StoreBuilder};
 
 fn builder() -> StoreBuilder {

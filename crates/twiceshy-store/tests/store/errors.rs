@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::common::{Disk, key, stranger};
 use crate::hooked::{Call, FullFiles, Hooked};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::MemoryEngine;
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, StoreError};

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Disk, Model, key};
 use crate::hooked::{Call, Hooked};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, Recovery, StoreBuilder, StoreError};
 

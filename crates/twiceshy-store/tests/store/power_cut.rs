@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Disk, Model, Power, key, stranger};
 use redb::StorageBackend;
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::RedbEngine;
 use twiceshy_store::testing::MemoryFiles;
 use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreBuilder, StoreError};

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{Disk, Model, SNAPSHOT, key, stranger};
-use twiceshy::{HashKey, Hasher};
+use twiceshy::Hasher;
+use twiceshy::hash::HashKey;
 use twiceshy_store::engine::MemoryEngine;
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};

@@ -1,10 +1,13 @@
 //! Our adaptive filter, with either of its hashes, and after it has learned from mistakes.
 
 use std::convert::Infallible;
+use std::ops::{ControlFlow, RangeInclusive};
 
-use twiceshy::{
-    Adapted, AdaptiveFilter, AdaptiveFilterBuilder, Growth, HashKey, Hasher, Insertion, Prefix, Query,
-};
+use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
+use twiceshy::hash::HashKey;
+use twiceshy::reverse_map::Lookup;
+use twiceshy::reverse_map::{Row, Rows};
+use twiceshy::{AdaptiveFilter, Hasher, adaptive};
 
 use super::twiceshy_quotient::GROW_FROM_LOG2;
 use super::{Contender, Filter, Kind};
@@ -46,7 +49,7 @@ pub(crate) struct Adaptive {
 }
 
 impl Adaptive {
-    fn builder(&self, plan: &Plan) -> AdaptiveFilterBuilder {
+    fn builder(&self, plan: &Plan) -> adaptive::Builder {
         AdaptiveFilter::builder()
             .quotient_bits(plan.slots_log2)
             .remainder_bits(plan.remainder_bits)
@@ -111,7 +114,7 @@ impl Kind for Adaptive {
         if self.adapts {
             return None;
         }
-        let filter = self.builder(plan).load_hashes(sorted.iter().copied());
+        let filter = self.builder(plan).from_sorted_hashes(sorted.iter().copied());
         Some(self.boxed(plan, filter.expect("sorted, and they fit"), Hash::Raw))
     }
 
@@ -161,8 +164,7 @@ impl<const KEYS: bool> Filter for Table<KEYS> {
 
     fn merge(&mut self, other: &Self) {
         // Fingerprints of equal length never overlap without being equal.
-        let nobody = |_: &Prefix| -> Result<Vec<u64>, Infallible> { unreachable!("nothing overlaps") };
-        self.0.merge_from(&other.0, nobody, nobody).expect("same shape, same hash, and they fit");
+        self.0.merge_from(&other.0, &Rows::new(), &Rows::new()).expect("same shape, same hash, and they fit");
     }
 }
 
@@ -177,15 +179,33 @@ struct Growing {
 impl Growing {
     #[cold]
     fn grow(&mut self) {
-        let (all, inserted) = (&self.all, self.inserted);
-        let under = |prefix: &Prefix| {
-            let hashes = prefix.first_words();
-            let first = all.partition_point(|(hash, _)| hash < hashes.start());
-            let under = all[first..].iter().take_while(|(hash, _)| hash <= hashes.end());
-            let present = under.filter(|(_, number)| *number < inserted).map(|(hash, _)| *hash);
-            Ok::<_, Infallible>(present.collect::<Vec<_>>())
-        };
-        self.filter.grow_hashes(under).expect("there is memory");
+        let inserted = Inserted { all: &self.all, inserted: self.inserted };
+        self.filter.grow_hashes(&inserted).expect("there is memory");
+    }
+}
+
+/// Those of all hashes that were inserted.
+struct Inserted<'a> {
+    all: &'a [(u64, u32)],
+    inserted: u32,
+}
+
+impl Lookup for Inserted<'_> {
+    type Error = Infallible;
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
+        let first = self.all.partition_point(|(hash, _)| hash < hashes.start());
+        let under = self.all[first..].iter().take_while(|(hash, _)| hash <= hashes.end());
+        for (hash, _) in under.filter(|(_, number)| *number < self.inserted) {
+            if visit(Row { hash: *hash, key: &[], value: &[] }).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -244,7 +264,8 @@ impl Filter for Adapting {
             let query = item ^ self.differs;
             let Query::Maybe(ticket) = self.filter.query_hash(query) else { return };
             // The only key under its fingerprint, as it was just made for it.
-            let adapted = self.filter.adapt_hash(&ticket, query, [item]).expect("there is room");
+            let adapted =
+                self.filter.adapt_hash(&ticket, query, &Rows::of_hashes([item])).expect("there is room");
             assert!(matches!(adapted, Adapted::Fixed { .. }));
         }
     }

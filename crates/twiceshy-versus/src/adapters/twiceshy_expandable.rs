@@ -1,6 +1,6 @@
 //! Our expandable filter. Where the others have a size, it starts with that size and has no need to grow.
 
-use twiceshy::{ExpandableFilter, ExpandableFilterBuilder, Hasher};
+use twiceshy::{ExpandableFilter, Hasher, expandable};
 
 use super::twiceshy_quotient::GROW_FROM_LOG2;
 use super::{Contender, Filter, Kind, insert_into_empty};
@@ -11,7 +11,7 @@ pub(crate) static FAST: Expandable = Expandable;
 
 pub(crate) struct Expandable;
 
-fn builder() -> ExpandableFilterBuilder {
+fn builder() -> expandable::Builder {
     ExpandableFilter::builder().hasher(Hasher::fast())
 }
 

@@ -1,6 +1,7 @@
 //! Our quotient filter, with either of its hashes.
 
-use twiceshy::{HashKey, Hasher, QuotientFilter, QuotientFilterBuilder};
+use twiceshy::hash::HashKey;
+use twiceshy::{Hasher, QuotientFilter, quotient};
 
 use super::{Contender, Filter, Kind};
 use crate::plan::{Hash, Plan};
@@ -27,7 +28,7 @@ pub(crate) struct Quotient {
 }
 
 impl Quotient {
-    fn builder(&self, plan: &Plan) -> QuotientFilterBuilder {
+    fn builder(&self, plan: &Plan) -> quotient::Builder {
         QuotientFilter::builder()
             .quotient_bits(plan.slots_log2)
             .remainder_bits(plan.remainder_bits)

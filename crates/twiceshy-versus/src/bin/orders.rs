@@ -11,7 +11,8 @@
 
 use std::time::{Duration, Instant};
 
-use twiceshy::{AdaptiveSet, ExpandableFilter, Hasher, MemoryMap, QuotientFilter};
+use twiceshy::reverse_map::MemoryMap;
+use twiceshy::{AdaptiveSet, ExpandableFilter, Hasher, QuotientFilter};
 
 type Failure = Box<dyn std::error::Error>;
 

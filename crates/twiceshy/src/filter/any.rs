@@ -43,7 +43,8 @@ macro_rules! kinds {
         /// It can do what all kinds can: be asked, written and read. For more, match on it.
         ///
         /// ```
-        /// use twiceshy::{AnyFilter, FilterKind, QuotientFilter};
+        /// use twiceshy::any::FilterKind;
+        /// use twiceshy::{AnyFilter, QuotientFilter};
         ///
         /// let mut seen = QuotientFilter::new(100, 0.01)?;
         /// seen.insert("moth")?;
@@ -119,7 +120,7 @@ kinds! {
 }
 
 stored! {
-    AnyFilter, AnyFilterView, "a filter",
+    AnyFilter, View, "a filter",
     "let mut filter = QuotientFilter::new(100, 0.01)?;",
     r#"filter.insert("ant")?;"#,
     "let filter = AnyFilter::from(filter);",
@@ -211,7 +212,8 @@ pub struct Identity {
 /// Tells what kind of filter a file holds, from its first 128 bytes. The table is not read.
 ///
 /// ```
-/// use twiceshy::{FilterKind, QuotientFilter, identify};
+/// use twiceshy::any::{FilterKind, identify};
+/// use twiceshy::QuotientFilter;
 ///
 /// let bytes = QuotientFilter::new(1_000, 0.01)?.to_bytes();
 /// assert_eq!(identify(bytes.as_slice())?.kind, FilterKind::Quotient);

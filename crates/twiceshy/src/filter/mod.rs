@@ -11,7 +11,9 @@
 pub(crate) mod adaptive;
 pub(crate) mod any;
 mod batch;
+pub(crate) mod core;
 pub(crate) mod expandable;
+pub mod protocol;
 pub(crate) mod quotient;
 mod room;
 #[cfg(test)]

@@ -23,7 +23,8 @@
 //! # Example
 //!
 //! ```
-//! use twiceshy::{HashKey, Hasher};
+//! use twiceshy::hash::HashKey;
+//! use twiceshy::Hasher;
 //!
 //! let hasher = Hasher::keyed(HashKey::from_bytes(*b"sixteen secret b"));
 //! let first = hasher.hash("cat");
@@ -50,7 +51,7 @@ use sip::Sip13;
 /// collide, so it stays out of `Debug` and of every report.
 ///
 /// ```
-/// use twiceshy::HashKey;
+/// use twiceshy::hash::HashKey;
 ///
 /// let key = HashKey::from_bytes([7; 16]);
 /// assert_eq!(format!("{key:?}"), "HashKey(secret)");
@@ -126,7 +127,7 @@ pub struct RandomError(#[source] getrandom::Error);
 ///
 /// let hasher = Hasher::random()?;
 /// assert_eq!(hasher.hash("cat"), hasher.hash(b"cat"));
-/// # Ok::<(), twiceshy::RandomError>(())
+/// # Ok::<(), twiceshy::hash::RandomError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hasher(Inner);

@@ -61,14 +61,6 @@ impl<'a, K: Key> KeyWords<'a, K> {
     pub(crate) fn with_first(hasher: &'a Hasher, key: K, first: u64) -> Self {
         Self { hasher, key, first }
     }
-
-    pub(crate) fn key(&self) -> &K {
-        &self.key
-    }
-
-    pub(crate) fn into_key(self) -> K {
-        self.key
-    }
 }
 
 impl<K: Key> Words for KeyWords<'_, K> {
@@ -78,8 +70,15 @@ impl<K: Key> Words for KeyWords<'_, K> {
     }
 }
 
+/// Whether it is the same key.
+impl<K: Key> PartialEq for KeyWords<'_, K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.first == other.first && self.key.key_bytes().as_ref() == other.key.key_bytes().as_ref()
+    }
+}
+
 /// A hash that a caller computed: its first 64 bits are given, and the others follow from them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct RawWords(pub(crate) u64);
 
 impl Words for RawWords {

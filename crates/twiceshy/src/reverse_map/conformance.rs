@@ -3,7 +3,7 @@
 //! Call [`check`] from a test of your own:
 //!
 //! ```
-//! use twiceshy::MemoryMap;
+//! use twiceshy::reverse_map::MemoryMap;
 //! use twiceshy::reverse_map::conformance;
 //!
 //! conformance::check(MemoryMap::new);
@@ -182,7 +182,8 @@ fn random_operations_agree_with_a_model<M: ReverseMap>(mut map: M) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryMap;
+    use crate::reverse_map::Lookup;
+    use crate::reverse_map::MemoryMap;
 
     #[test]
     fn the_map_in_memory_conforms() {
@@ -192,28 +193,8 @@ mod tests {
     /// A map that breaks one rule.
     struct Broken(MemoryMap, &'static str);
 
-    impl ReverseMap for Broken {
+    impl Lookup for Broken {
         type Error = std::convert::Infallible;
-
-        fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Self::Error> {
-            match self.1 {
-                "always new" => self.0.insert(hash, key, value).map(|_| true),
-                "keeps the old value" if self.0.contains(hash, key)? => Ok(false),
-                "one key per hash" => {
-                    let others: Vec<Vec<u8>> =
-                        rows(&self.0, hash..=hash).into_iter().map(|row| row.1).collect();
-                    for other in others.iter().filter(|other| *other != key) {
-                        self.0.remove(hash, other)?;
-                    }
-                    self.0.insert(hash, key, value)
-                }
-                _ => self.0.insert(hash, key, value),
-            }
-        }
-
-        fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Self::Error> {
-            if self.1 == "never removes" { Ok(true) } else { self.0.remove(hash, key) }
-        }
 
         fn visit(
             &self,
@@ -246,6 +227,28 @@ mod tests {
                 }
                 _ => self.0.visit(first..=last, visit),
             }
+        }
+    }
+
+    impl ReverseMap for Broken {
+        fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Self::Error> {
+            match self.1 {
+                "always new" => self.0.insert(hash, key, value).map(|_| true),
+                "keeps the old value" if self.0.contains(hash, key)? => Ok(false),
+                "one key per hash" => {
+                    let others: Vec<Vec<u8>> =
+                        rows(&self.0, hash..=hash).into_iter().map(|row| row.1).collect();
+                    for other in others.iter().filter(|other| *other != key) {
+                        self.0.remove(hash, other)?;
+                    }
+                    self.0.insert(hash, key, value)
+                }
+                _ => self.0.insert(hash, key, value),
+            }
+        }
+
+        fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Self::Error> {
+            if self.1 == "never removes" { Ok(true) } else { self.0.remove(hash, key) }
         }
     }
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 
-use super::{ReverseMap, Row};
+use super::{Lookup, ReverseMap, Row};
 
 /// A [`ReverseMap`] in memory, on the standard library's B-tree.
 ///
@@ -46,16 +46,8 @@ impl MemoryMap {
     }
 }
 
-impl ReverseMap for MemoryMap {
+impl Lookup for MemoryMap {
     type Error = Infallible;
-
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
-        Ok(self.rows.insert((hash, key.into()), value.into()).is_none())
-    }
-
-    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
-        Ok(self.rows.remove(&(hash, key.into())).is_some())
-    }
 
     fn visit(
         &self,
@@ -74,6 +66,16 @@ impl ReverseMap for MemoryMap {
 
     fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
         Ok(self.rows.contains_key(&(hash, key.into())))
+    }
+}
+
+impl ReverseMap for MemoryMap {
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
+        Ok(self.rows.insert((hash, key.into()), value.into()).is_none())
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
+        Ok(self.rows.remove(&(hash, key.into())).is_some())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sets that grow, shrink, are rebuilt and recovered again and again get no larger by that.
 
 use super::*;
-use twiceshy::Query;
+use twiceshy::adaptive::Query;
 
 const LASTING: u64 = 3_000;
 const PASSING: u64 = 7_000;

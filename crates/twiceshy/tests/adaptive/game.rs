@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use twiceshy::{AdaptiveFilter, Query, Record, ReverseMap};
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::{Query, Record};
+use twiceshy::reverse_map::Lookup;
 
 use super::*;
 
@@ -26,7 +28,7 @@ struct Game {
 }
 
 impl Game {
-    fn new(builder: AdaptiveFilterBuilder, seed: u64) -> Self {
+    fn new(builder: adaptive::Builder, seed: u64) -> Self {
         let set = builder.build_set(MemoryMap::new()).unwrap();
         Self {
             snapshot: set.filter().clone(),

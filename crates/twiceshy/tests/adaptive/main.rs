@@ -20,19 +20,22 @@ mod recovery;
 mod skew;
 mod zipf;
 
-use twiceshy::{AdaptiveFilterBuilder, AdaptiveSet, Growth, HashKey, Hasher, MemoryMap};
+use twiceshy::adaptive::Growth;
+use twiceshy::hash::HashKey;
+use twiceshy::reverse_map::MemoryMap;
+use twiceshy::{AdaptiveSet, Hasher, adaptive};
 use twiceshy_testkit::Random as Numbers;
 
 fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))
 }
 
-fn builder() -> AdaptiveFilterBuilder {
+fn builder() -> adaptive::Builder {
     AdaptiveSet::builder().hasher(hasher())
 }
 
 /// A set that does not grow, with 2^`quotient_bits` slots and remainders of `remainder_bits`.
-fn fixed(quotient_bits: u32, remainder_bits: u32) -> AdaptiveFilterBuilder {
+fn fixed(quotient_bits: u32, remainder_bits: u32) -> adaptive::Builder {
     builder().quotient_bits(quotient_bits).remainder_bits(remainder_bits).growth(Growth::Refuse)
 }
 

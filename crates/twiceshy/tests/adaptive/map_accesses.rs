@@ -4,8 +4,10 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
+use twiceshy::ReverseMap;
+use twiceshy::adaptive::Adapted;
+use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::Row;
-use twiceshy::{Adapted, ReverseMap};
 
 use super::*;
 
@@ -24,18 +26,8 @@ impl Counting {
     }
 }
 
-impl ReverseMap for Counting {
+impl Lookup for Counting {
     type Error = Infallible;
-
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
-        self.writes.set(self.writes.get() + 1);
-        self.map.insert(hash, key, value)
-    }
-
-    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
-        self.writes.set(self.writes.get() + 1);
-        self.map.remove(hash, key)
-    }
 
     fn visit(
         &self,
@@ -49,6 +41,18 @@ impl ReverseMap for Counting {
     fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
         self.reads.set(self.reads.get() + 1);
         self.map.contains(hash, key)
+    }
+}
+
+impl ReverseMap for Counting {
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, Infallible> {
+        self.writes.set(self.writes.get() + 1);
+        self.map.insert(hash, key, value)
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, Infallible> {
+        self.writes.set(self.writes.get() + 1);
+        self.map.remove(hash, key)
     }
 }
 

@@ -2,11 +2,16 @@
 //! single inserts. The maps are asked only where fingerprints overlap. The times are printed, not judged: a
 //! test shares its computer.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::time::{Duration, Instant};
 
-use twiceshy::{AdaptiveFilter, Insertion, Prefix};
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::Insertion;
+use twiceshy::reverse_map::Lookup;
+use twiceshy::reverse_map::Row;
 
 use super::*;
 
@@ -17,6 +22,36 @@ type Map = BTreeMap<u64, u64>;
 
 fn empty() -> AdaptiveFilter {
     builder().capacity(2 * KEYS as u64).remainder_bits(9).build().unwrap()
+}
+
+/// A map that counts how often it is asked.
+struct Asked<'a> {
+    map: &'a Map,
+    times: Cell<usize>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(map: &'a Map) -> Self {
+        Self { map, times: Cell::new(0) }
+    }
+}
+
+impl Lookup for Asked<'_> {
+    type Error = Infallible;
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
+        self.times.set(self.times.get() + 1);
+        for (hash, key) in self.map.range(hashes) {
+            if visit(Row { hash: *hash, key: &key.to_le_bytes(), value: &[] }).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The shortest of a few times.
@@ -51,22 +86,16 @@ fn merging_and_loading_store_what_single_inserts_do() {
         filter
     });
     let builder = || builder().capacity(2 * KEYS as u64).remainder_bits(9);
-    let (loaded, loading) = timed(|| builder().load(one_map.values()).unwrap());
+    let (loaded, loading) = timed(|| builder().from_sorted(one_map.values()).unwrap());
     assert_eq!(loaded.to_bytes(), filter.to_bytes(), "loading stores what inserting does");
 
-    let second = builder().load(other_map.values()).unwrap();
+    let second = builder().from_sorted(other_map.values()).unwrap();
     let mut asked = 0;
     let (merged, merging) = timed(|| {
         let mut merged = filter.clone();
-        asked = 0;
-        let mut look = |prefix: &Prefix| {
-            asked += 1;
-            Ok::<Vec<u64>, Infallible>(one_map.range(prefix.first_words()).map(|(_, key)| *key).collect())
-        };
-        let theirs = |prefix: &Prefix| {
-            Ok::<Vec<u64>, Infallible>(other_map.range(prefix.first_words()).map(|(_, key)| *key).collect())
-        };
-        merged.merge_from(&second, &mut look, theirs).unwrap();
+        let (mine, theirs) = (Asked::new(&one_map), Asked::new(&other_map));
+        merged.merge_from(&second, &mine, &theirs).unwrap();
+        asked = mine.times.get();
         merged
     });
     let (both, inserting_more) = timed(|| {

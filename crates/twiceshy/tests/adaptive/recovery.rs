@@ -1,6 +1,7 @@
 //! Recovery from a map and a journal, with remainders so short that a rebuild outgrows its table several times.
 
-use twiceshy::{Adapted, AdaptiveFilter};
+use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::Adapted;
 
 use super::*;
 

@@ -1,6 +1,9 @@
 //! Adaptive filters: what they learned comes back, and damage is refused.
 
-use twiceshy::{AdaptiveSet, Growth, MemoryMap, Query};
+use twiceshy::AdaptiveSet;
+use twiceshy::adaptive::{Growth, Query};
+use twiceshy::reverse_map::MemoryMap;
+use twiceshy::reverse_map::Rows;
 
 use super::*;
 
@@ -173,7 +176,7 @@ fn nested_and_disordered_fingerprints_are_refused() {
     let _ = filter.insert_hash(hash(0x1000)).unwrap();
     let _ = filter.insert_hash(hash(0x2033)).unwrap();
     let Query::Maybe(ticket) = filter.query_hash(hash(0x2044)) else { panic!("they begin alike") };
-    filter.adapt_hash(&ticket, hash(0x2044), [hash(0x2033)]).unwrap();
+    filter.adapt_hash(&ticket, hash(0x2044), &Rows::of_hashes([hash(0x2033)])).unwrap();
     let good = filter.to_bytes();
     AdaptiveFilter::from_bytes(&good).unwrap();
     // The extension word follows the run ends.

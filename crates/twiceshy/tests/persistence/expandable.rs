@@ -1,6 +1,7 @@
 //! Expandable filters: their chain and their settings come back, and a directory that is wrong is refused.
 
-use twiceshy::{ExpandableFilterBuilder, Mode};
+use twiceshy::expandable;
+use twiceshy::expandable::Mode;
 
 use super::*;
 
@@ -31,7 +32,7 @@ const RECORD_USED: usize = 8;
 const RECORD_MOVED: usize = 16;
 const RECORD_ROLE: usize = 24;
 
-fn builder() -> ExpandableFilterBuilder {
+fn builder() -> expandable::Builder {
     ExpandableFilter::builder().hasher(hasher())
 }
 
@@ -52,7 +53,7 @@ fn several_tables() -> ExpandableFilter {
 
 /// Small files: of several tables; of one, with counts, and in the other modes; empty.
 fn files() -> Vec<Vec<u8>> {
-    let filled = |builder: ExpandableFilterBuilder, keys: u64| {
+    let filled = |builder: expandable::Builder, keys: u64| {
         let mut filter = builder.build().unwrap();
         filter.extend((0..keys).map(|key| key / 2 * (key % 3)));
         filter.to_bytes()

@@ -9,10 +9,10 @@ use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use twiceshy::any::{FilterKind, identify};
 use twiceshy::error::ReadError;
-use twiceshy::{
-    AdaptiveFilter, AnyFilter, ExpandableFilter, FilterKind, HashKey, Hasher, QuotientFilter, identify,
-};
+use twiceshy::hash::HashKey;
+use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, Hasher, QuotientFilter};
 use twiceshy_testkit::Random;
 use twiceshy_testkit::file::block::*;
 use twiceshy_testkit::file::field::*;

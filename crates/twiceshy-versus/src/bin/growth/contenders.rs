@@ -1,6 +1,7 @@
 //! What grows: our filter in its modes, and the two baselines of the paper on our quotient filter.
 
-use twiceshy::{ExpandableFilter, Hasher, Mode, QuotientFilter};
+use twiceshy::expandable::Mode;
+use twiceshy::{ExpandableFilter, Hasher, QuotientFilter};
 
 /// A filter that doubles when it has to.
 pub(crate) trait Growing {

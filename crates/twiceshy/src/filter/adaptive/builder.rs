@@ -1,10 +1,9 @@
 //! Choosing the shape of an adaptive filter.
 
-use super::stats::Counters;
-use super::ticket::Versions;
-use super::{AdaptiveFilter, AdaptiveSet, MAX_LOAD_PERCENT, slot_limit};
-use crate::codec::string::Table;
+use super::{AdaptiveFilter, AdaptiveSet, Growth};
+use crate::codec::string::{Table, Tags};
 use crate::error::BuildError;
+use crate::filter::core::{Core, Settings, highest_rate, quotient_bits_for};
 use crate::filter::{check_rate, in_range};
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
@@ -19,28 +18,14 @@ const DEFAULT_QUOTIENT_BITS: u32 = 6;
 /// The most remainder bits: a stop bit and a bit of a smaller quotient must fit a slot too.
 const MAX_REMAINDER_BITS: u32 = 60;
 
-/// The share of the slots, in percent, that a capacity leaves free for adaptations.
-const ADAPTATION_PERCENT: u64 = 5;
-
-/// What a filter does when it is full of keys or adaptations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Growth {
-    /// It doubles, so that nothing it learned is ever lost.
-    Grow {
-        /// The most bytes that the table may have, if there is a limit.
-        max_bytes: Option<u64>,
-    },
-    /// It refuses the operation with an error.
-    Refuse,
-}
-
 /// Settings for an [`AdaptiveFilter`] or an [`AdaptiveSet`]. All have defaults.
 ///
 /// With growth (the default) the filter starts small, and the remainders get the few bits more that growth
 /// for ever takes: 12 instead of 9 for an error rate of 1/512.
 ///
 /// ```
-/// use twiceshy::{AdaptiveFilter, Growth};
+/// use twiceshy::adaptive::Growth;
+/// use twiceshy::AdaptiveFilter;
 ///
 /// let growing = AdaptiveFilter::builder().error_rate(1.0 / 512.0).build()?;
 /// assert_eq!(growing.remainder_bits(), 12);
@@ -55,7 +40,7 @@ pub enum Growth {
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until build() is called"]
-pub struct AdaptiveFilterBuilder {
+pub struct Builder {
     pub(super) capacity: Option<u64>,
     error_rate: Option<f64>,
     pub(super) quotient_bits: Option<u32>,
@@ -66,7 +51,7 @@ pub struct AdaptiveFilterBuilder {
     limits: Option<(u8, u32)>,
 }
 
-impl AdaptiveFilterBuilder {
+impl Builder {
     pub(super) fn new() -> Self {
         Self {
             capacity: None,
@@ -136,7 +121,8 @@ impl AdaptiveFilterBuilder {
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
         let remainder_bits = self.plan_remainder_bits()?;
         let quotient_bits = self.plan_quotient_bits()?;
-        let shape = Shape::new(quotient_bits, remainder_bits).with_layout::<Extended>();
+        let slot_bits = Core::slot_bits_for(Tags, remainder_bits);
+        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
         #[cfg(any(test, fuzzing))]
         let shape = match self.limits {
             Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),
@@ -146,17 +132,15 @@ impl AdaptiveFilterBuilder {
             Some(hasher) => hasher,
             None => Hasher::random()?,
         };
-        Ok(AdaptiveFilter {
-            table: Table::new(shape)?,
+        let settings = Settings {
+            payload: Tags,
             has_stop: false,
-            hasher,
-            len: 0,
             entries: 0,
+            len: 0,
             remainder_bits,
             growth: self.growth,
-            versions: Versions::new(),
-            counters: Counters::default(),
-        })
+        };
+        Ok(AdaptiveFilter { core: Core::new(Table::new(shape)?, settings), hasher })
     }
 
     /// The empty set, on an empty reverse map.
@@ -192,25 +176,4 @@ impl AdaptiveFilterBuilder {
             }
         }
     }
-}
-
-/// The highest error rate of a filter with remainders of at least this many bits: when it is as full as can
-/// be and, if it grows, has fingerprints of every age.
-pub(super) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
-    let (load, bits) = (MAX_LOAD_PERCENT as f64 / 100.0, f64::from(remainder_bits));
-    match growth {
-        Growth::Refuse => load * (-bits).exp2(),
-        Growth::Grow { .. } => load * (bits + 2.0) * (-bits - 1.0).exp2(),
-    }
-}
-
-/// The fewest quotient bits with room for `keys` keys and some adaptations.
-pub(super) fn quotient_bits_for(keys: u64) -> Result<u32, BuildError> {
-    let room = |bits: u32| slot_limit(&Shape::new(bits, 1)) - (1 << bits) * ADAPTATION_PERCENT / 100;
-    (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= room(bits)).ok_or_else(|| BuildError::OutOfRange {
-        what: "capacity",
-        min: 0,
-        max: room(Shape::MAX_QUOTIENT_BITS),
-        found: keys,
-    })
 }

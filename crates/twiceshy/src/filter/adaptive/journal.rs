@@ -12,13 +12,13 @@
 //! | 3 | | the bits, highest first, in as few bytes as they need; what is left of the last one is 0 |
 
 use super::AdaptiveFilter;
-use crate::codec::string::Found;
 use crate::hash::{KeyWords, MAX_BITS, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
 
 /// A change of a filter, for a journal. See [`AdaptiveSet::replay`](super::AdaptiveSet::replay).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Record {
     /// A key with this hash was inserted. Write it together with the key.
     Inserted(u64),
@@ -42,7 +42,8 @@ impl Record {
     /// Appends the record to a journal.
     ///
     /// ```
-    /// use twiceshy::{Prefix, Record};
+    /// use twiceshy::adaptive::Record;
+    /// use twiceshy::Prefix;
     ///
     /// let mut journal = Vec::new();
     /// Record::Inserted(0xab).write_to(&mut journal);
@@ -52,7 +53,7 @@ impl Record {
     /// assert_eq!(Record::read_from(&mut rest)?, Record::Inserted(0xab));
     /// assert_eq!(Record::read_from(&mut rest)?, Record::Separate(Prefix::from_bits(0b101, 3)));
     /// assert!(rest.is_empty());
-    /// # Ok::<(), twiceshy::RecordError>(())
+    /// # Ok::<(), twiceshy::adaptive::RecordError>(())
     /// ```
     pub fn write_to(&self, journal: &mut Vec<u8>) {
         let (kind, prefix) = match self {
@@ -97,13 +98,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// The record to write after [`adapt`](Self::adapt) said [`Fixed`](super::Adapted::Fixed) for a key: as
     /// many bits of its hash as tell it from everything stored. `None` if the filter says *maybe* to the key.
     pub fn separate_record<K: Key + ?Sized>(&self, key: &K) -> Option<Record> {
-        let words = KeyWords::new(&self.hasher, &key);
-        match self.find(&words) {
-            (_, _, Found::Covered(_)) => None,
-            (_, _, Found::Between { common_bits, .. }) => {
-                Some(Record::Separate(Prefix::of(&words, (common_bits + 1).min(MAX_BITS))))
-            }
-        }
+        self.core.separating_prefix(&KeyWords::new(&self.hasher, &key), &0).map(Record::Separate)
     }
 }
 

@@ -10,8 +10,9 @@
 //! other adaptations, growth, shrinking, removals or merges, so the same stored key never causes the same
 //! false positive twice.
 //!
-//! [`AdaptiveFilter`] leaves the keys with the caller: it hands out [tickets](Ticket) and takes the keys
-//! under them back. [`AdaptiveSet`] does all that by itself, on any reverse map.
+//! [`AdaptiveFilter`] is the adaptive [core](super::core), with tags, and a hasher in front. It leaves the keys with the
+//! caller: it hands out [tickets](Ticket) and takes the keys under them back, or is told where to look them up.
+//! [`AdaptiveSet`] does all that by itself, on any reverse map. The [protocol](super::protocol) says in which order.
 //!
 //! # Growth
 //!
@@ -32,47 +33,32 @@
 //! the fingerprints: the papers allow equal and nested ones and tell their keys apart by rank, which breaks
 //! when keys are removed or filters merged. Here keys share a fingerprint until a mistake parts them.
 
-mod adapt;
-mod batch;
 mod builder;
-mod cut;
-mod fill;
 mod insert;
 mod iter;
 mod journal;
-mod merge;
+mod learn;
 mod persist;
-mod rebuild;
-mod resize;
 mod set;
-mod shapes;
-mod stats;
 #[cfg(test)]
 mod tests;
-mod ticket;
+mod whole;
 
-pub use adapt::Adapted;
-pub use builder::{AdaptiveFilterBuilder, Growth};
-pub use insert::Insertion;
-pub use iter::{Fingerprint, FingerprintsInOrder};
+pub use super::core::{Adapted, Growth, Insertion, Lengths, Stats, Ticket};
+pub use builder::Builder;
+pub use iter::{Fingerprint, Iter};
 pub use journal::{Record, RecordError};
-pub use persist::AdaptiveFilterView;
+pub use persist::View;
 pub use set::AdaptiveSet;
-pub use stats::{AdaptiveStats, Lengths};
-pub use ticket::Ticket;
 
 use std::fmt;
 
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::codec::string::{Entry, Found, Strings, Table};
+use super::core::Core;
+use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::Run;
-use stats::Counters;
-use ticket::Versions;
 
 /// An adaptive filter whose keys are kept by the caller: answers whether a key *may* be in a set, and never
 /// makes the same mistake twice.
@@ -85,62 +71,54 @@ use ticket::Versions;
 ///    that the filter was built for, at every size, whatever was asked before.
 ///
 /// It is a set: a key is in it once. If your keys fit behind a [`ReverseMap`](crate::ReverseMap), take
-/// [`AdaptiveSet`], which does everything below by itself. With this type *you* keep the keys, in any map
-/// that can list those whose hashes begin alike:
+/// [`AdaptiveSet`], which does everything below by itself. With this type *you* keep the keys, in any database that can
+/// list those whose hashes begin alike ([`Lookup`](crate::reverse_map::Lookup)):
+///
+/// - [`insert_with`](Self::insert_with) before you store a key,
+/// - [`adapt_with`](Self::adapt_with) when the filter said *maybe* to a key that is not there,
+/// - [`remove_with`](Self::remove_with) after a key is gone.
+///
+/// ```
+/// use twiceshy::reverse_map::{Lookup, MemoryMap};
+/// use twiceshy::{AdaptiveFilter, ReverseMap};
+///
+/// let mut filter = AdaptiveFilter::builder().error_rate(0.01).build()?;
+/// // Stands for your own database, which can list keys in the order of their hashes.
+/// let mut database = MemoryMap::new();
+///
+/// for word in ["ant", "bee", "moth"] {
+///     filter.insert_with(word, &database)?;
+///     database.insert(filter.hasher().hash(word), word.as_bytes(), b"a value")?;
+/// }
+/// // Look where the filter says maybe, and tell it when it was wrong.
+/// for number in 0..10_000u32 {
+///     let word = number.to_string();
+///     let hash = filter.hasher().hash(&word);
+///     if filter.contains(&word) && !database.contains(hash, word.as_bytes())? {
+///         filter.adapt_with(&word, &database)?;
+///         assert!(!filter.contains(&word));
+///     }
+/// }
+/// database.remove(filter.hasher().hash("bee"), b"bee")?;
+/// filter.remove_with("bee", &database)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// These look into the database while they hold the filter. If that is not what you want, there are the single steps, with
+/// your own reading in between:
 ///
 /// - [`insert`](Self::insert) stores a key that is certainly new, or says that the key is
 ///   [covered](Insertion::Covered) already; then your map knows whether it is new.
 /// - [`query`](Self::query) gives a [`Ticket`] for a key that may be there. If your map says that it is not,
-///   hand the keys under the ticket's prefix to [`adapt`](Self::adapt).
+///   hand the rows under the ticket's prefix to [`adapt`](Self::adapt).
 /// - [`remove`](Self::remove) takes a ticket and whether other keys are under it.
-/// - [`grow`](Self::grow) asks for the keys of those few fingerprints that ran out of bits.
-///
-/// ```
-/// use std::collections::BTreeMap;
-/// use twiceshy::{Adapted, AdaptiveFilter, Insertion, Query, Ticket};
-///
-/// let mut filter = AdaptiveFilter::builder().capacity(1_000).error_rate(0.01).build()?;
-/// // Your own database, which can list keys in the order of their hashes.
-/// let mut rows: BTreeMap<(u64, String), &str> = BTreeMap::new();
-///
-/// let (key, hash) = ("moth".to_string(), filter.hasher().hash("moth"));
-/// rows.insert((hash, key.clone()), "a value");
-/// match filter.insert(&key)? {
-///     Insertion::Stored => {}
-///     Insertion::Covered(ticket) => filter.insert_covered(&ticket)?,
-/// }
-///
-/// // The feedback loop: look where the filter says maybe, and tell it when it was wrong.
-/// for key in ["moth", "bat", "owl"] {
-///     let Query::Maybe(ticket) = filter.query(key) else { continue };
-///     if rows.contains_key(&(filter.hasher().hash(key), key.to_string())) {
-///         continue; // a member
-///     }
-///     let hashes = ticket.prefix().first_words();
-///     let (first, last) = ((*hashes.start(), String::new()), *hashes.end());
-///     let under = rows.range(first..).take_while(|((hash, _), _)| *hash <= last).map(|((_, key), _)| key);
-///     assert!(matches!(filter.adapt(&ticket, key, under)?, Adapted::Fixed { .. }));
-///     assert!(!filter.contains(key));
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// - [`grow`](Self::grow) looks up the keys of those few fingerprints that ran out of bits.
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]` in a
-/// [view](AdaptiveFilterView) of a file.
+/// [view](View) of a file.
 pub struct AdaptiveFilter<B = Memory> {
-    table: Table<B>,
-    /// Whether fingerprints end with a stop bit; they do once the filter was resized.
-    has_stop: bool,
+    core: Core<Tags, B>,
     hasher: Hasher,
-    /// Keys.
-    len: u64,
-    /// Fingerprints.
-    entries: u64,
-    /// The least bits that a new fingerprint has behind its quotient.
-    remainder_bits: u32,
-    growth: Growth,
-    versions: Versions,
-    counters: Counters,
 }
 
 /// What a filter says of a key.
@@ -160,28 +138,23 @@ impl AdaptiveFilter {
     }
 
     /// Chooses size, error rate, hash and growth.
-    pub fn builder() -> AdaptiveFilterBuilder {
-        AdaptiveFilterBuilder::new()
+    pub fn builder() -> Builder {
+        Builder::new()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
     pub fn empty_like(&self) -> Result<Self, OutOfMemory> {
-        let mut empty = self.with_table(Table::new(*self.table.shape())?);
-        (empty.len, empty.entries) = (0, 0);
-        empty.counters = Counters::default();
-        Ok(empty)
+        Ok(self.with_core(self.core.empty_like()?))
     }
 
     /// A copy, or an error if there is no memory for it.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
-        Ok(self.with_table(self.table.try_clone()?))
+        Ok(self.with_core(self.core.try_clone()?))
     }
 
     /// Removes everything; size and hash stay. Tickets get stale.
     pub fn clear(&mut self) {
-        self.table.clear();
-        (self.len, self.entries) = (0, 0);
-        self.versions.bump_all();
+        self.core.clear();
     }
 
     /// Says how many keys your map has, if you have counted them: [`len`](Self::len) may be too high after a journal was
@@ -189,12 +162,17 @@ impl AdaptiveFilter {
     ///
     /// Every fingerprint counts as a key at least, and without a fingerprint there is none.
     pub fn set_len(&mut self, len: u64) {
-        self.len = if self.entries == 0 { 0 } else { len.max(self.entries) };
+        self.core.set_len(len);
     }
 
     /// Changes whether, and how far, the filter may grow. It does not get smaller by this.
     pub fn set_growth(&mut self, growth: Growth) {
-        self.growth = growth;
+        self.core.set_growth(growth);
+    }
+
+    /// What an operation works on, and how it reads rows.
+    pub(crate) fn parts(&mut self) -> (&mut Core<Tags>, &Hasher) {
+        (&mut self.core, &self.hasher)
     }
 }
 
@@ -216,7 +194,35 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 
     #[inline(always)]
     fn contains_words(&self, words: impl Words) -> bool {
-        dispatch(Contains { filter: self, words })
+        self.core.contains(words)
+    }
+
+    /// [`contains`](Self::contains) for every key, in order.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many answers as keys.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "as many answers as keys");
+        self.core.contains_batch(&self.hasher, keys, found);
+    }
+
+    /// [`contains_batch`](Self::contains_batch) for callers who hash themselves; see
+    /// [`contains_hash`](Self::contains_hash).
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many answers as hashes.
+    pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
+        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
+        self.core.contains_hash_batch(hashes, found);
+    }
+
+    /// Asks the CPU for the memory that a key with this hash will need: call it for keys that are still some keys
+    /// ahead.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        self.core.prefetch(hash);
     }
 
     /// Whether `key` may be in the set, with a ticket if so.
@@ -230,49 +236,44 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 
     fn query_words(&self, words: &impl Words) -> Query {
-        match self.find(words) {
-            (_, _, Found::Between { .. }) => Query::Absent,
-            (quotient, _, Found::Covered(entry)) => Query::Maybe(self.ticket(quotient, &entry)),
-        }
+        self.core.query(words).map_or(Query::Absent, Query::Maybe)
     }
 
     /// The tag of the fingerprint that `key` meets: `None` if the key is certainly not in the set, 0 if no
     /// tag was given.
     pub fn tag<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
-        match self.find(&KeyWords::new(&self.hasher, &key)) {
-            (_, _, Found::Covered(entry)) => Some(self.strings().tag(&self.table, &entry)),
-            (_, _, Found::Between { .. }) => None,
-        }
+        let place = self.core.cover(&KeyWords::new(&self.hasher, &key))?;
+        Some(self.core.value(&place.entry))
     }
 
     /// How many keys were inserted and not removed since.
     pub fn len(&self) -> u64 {
-        self.len
+        self.core.len()
     }
 
     /// Whether no key is in the set.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// How many fingerprints there are. Keys that share one count once.
     pub fn fingerprints(&self) -> u64 {
-        self.entries
+        self.core.entries()
     }
 
     /// How many slots the present size has, without the spill area.
     pub fn slots(&self) -> u64 {
-        self.table.shape().quotients()
+        self.core.slots()
     }
 
     /// How many slots are in use.
     pub fn used_slots(&self) -> u64 {
-        self.table.used()
+        self.core.used_slots()
     }
 
     /// How many slots may be in use at the present size.
     pub fn capacity(&self) -> u64 {
-        slot_limit(self.table.shape())
+        self.core.capacity()
     }
 
     /// The share of the slots that is in use.
@@ -282,28 +283,28 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 
     /// The bytes of the table.
     pub fn size_in_bytes(&self) -> usize {
-        self.table.bytes().len()
+        self.core.table().bytes().len()
     }
 
     /// Bits of a fingerprint that its position implies.
     pub fn quotient_bits(&self) -> u32 {
-        self.table.shape().quotient_bits()
+        self.core.quotient_bits()
     }
 
     /// Bits of a slot.
     pub fn slot_bits(&self) -> u32 {
-        self.table.shape().slot_bits()
+        self.core.slot_bits()
     }
 
-    /// The least bits that a new fingerprint has behind its quotient. The builder chose them so that the
+    /// The least bits that a new fingerprint has after its quotient. The builder chose them so that the
     /// error rate holds at every size.
     pub fn remainder_bits(&self) -> u32 {
-        self.remainder_bits
+        self.core.remainder_bits()
     }
 
     /// What the filter does when it is full.
     pub fn growth(&self) -> Growth {
-        self.growth
+        self.core.growth()
     }
 
     /// How this filter hashes its keys.
@@ -311,37 +312,30 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         &self.hasher
     }
 
-    /// How fingerprints lie in the table.
-    #[inline(always)]
-    fn strings(&self) -> Strings {
-        Strings::new(self.table.shape(), self.has_stop)
+    /// What happened since the filter was made or read.
+    pub fn stats(&self) -> Stats {
+        self.core.stats()
     }
 
-    /// The quotient of a hash, its run, and what the run says of the hash.
-    fn find(&self, words: &impl Words) -> (u64, Run, Found) {
-        dispatch(Find { table: &self.table, strings: self.strings(), words })
+    /// How long the fingerprints are, and which error rate follows. Reads the whole table.
+    pub fn lengths(&self) -> Lengths {
+        self.core.lengths()
     }
 
-    fn ticket(&self, quotient: u64, entry: &Entry) -> Ticket {
-        let strings = self.strings();
-        let prefix = strings.prefix(&self.table, quotient, entry);
-        let tag = strings.tag(&self.table, entry);
-        Ticket { stamp: self.versions.stamp(&prefix), tag, prefix }
+    /// The probability that a key that is not in the set and was never asked for is found now, from the
+    /// actual lengths of the fingerprints. Reads the whole table.
+    pub fn expected_error_rate(&self) -> f64 {
+        self.lengths().expected_error_rate
     }
 
-    /// The same filter with the same table in another place.
-    fn with_table<C>(&self, table: Table<C>) -> AdaptiveFilter<C> {
-        AdaptiveFilter {
-            table,
-            has_stop: self.has_stop,
-            hasher: self.hasher.clone(),
-            len: self.len,
-            entries: self.entries,
-            remainder_bits: self.remainder_bits,
-            growth: self.growth,
-            versions: self.versions.clone(),
-            counters: self.counters,
-        }
+    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
+    pub fn highest_error_rate(&self) -> f64 {
+        self.core.highest_error_rate()
+    }
+
+    /// The same filter with another core.
+    fn with_core<C>(&self, core: Core<Tags, C>) -> AdaptiveFilter<C> {
+        AdaptiveFilter { core, hasher: self.hasher.clone() }
     }
 }
 
@@ -360,51 +354,15 @@ impl Clone for AdaptiveFilter {
 impl<B: AsRef<[u8]>> fmt::Debug for AdaptiveFilter<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AdaptiveFilter")
-            .field("len", &self.len)
-            .field("fingerprints", &self.entries)
+            .field("len", &self.len())
+            .field("fingerprints", &self.fingerprints())
             .field("quotient_bits", &self.quotient_bits())
             .field("slot_bits", &self.slot_bits())
-            .field("remainder_bits", &self.remainder_bits)
-            .field("growth", &self.growth)
+            .field("remainder_bits", &self.remainder_bits())
+            .field("growth", &self.growth())
             .field("load_factor", &self.load_factor())
             .field("size_in_bytes", &self.size_in_bytes())
             .field("hasher", &self.hasher)
             .finish()
-    }
-}
-
-/// The quotient of a hash.
-#[inline(always)]
-fn quotient_of<B: AsRef<[u8]>>(table: &Table<B>, words: &impl Words) -> u64 {
-    table.address().quotient(words.word(0))
-}
-
-struct Find<'a, B, W> {
-    table: &'a Table<B>,
-    strings: Strings,
-    words: &'a W,
-}
-
-impl<B: AsRef<[u8]>, W: Words> Kernel for Find<'_, B, W> {
-    type Output = (u64, Run, Found);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let quotient = quotient_of(self.table, self.words);
-        let run = self.table.run(cpu, quotient);
-        (quotient, run, self.strings.find(self.table, run, self.words))
-    }
-}
-
-/// Small enough for registers, if the words are.
-struct Contains<'a, B, W> {
-    filter: &'a AdaptiveFilter<B>,
-    words: W,
-}
-
-impl<B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, B, W> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.filter.strings().contains(cpu, &self.filter.table, &self.words)
     }
 }

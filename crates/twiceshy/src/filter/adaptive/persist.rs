@@ -1,15 +1,14 @@
 //! Adaptive filters as bytes. What was learned is in the table.
 
-use super::stats::Counters;
-use super::ticket::Versions;
 use super::{AdaptiveFilter, Growth};
-use crate::codec::string::Table;
+use crate::codec::string::{Table, Tags};
 use crate::error::ReadError;
+use crate::filter::core::{Core, Settings};
 use crate::persist::{Body, Header, Kind, Own, Source, expect, expect_zeros, stored};
 use crate::table::{Extended, Shape};
 
 stored! {
-    AdaptiveFilter, AdaptiveFilterView, "an adaptive filter",
+    AdaptiveFilter, View, "an adaptive filter",
     "let mut filter = AdaptiveFilter::new(0.01)?;",
     r#"let _ = filter.insert("ant")?;"#,
 }
@@ -26,25 +25,29 @@ impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {
     const NAME: &'static str = "adaptive";
 
     fn header(&self) -> Header {
-        let (growth, max_bytes) = match self.growth {
+        let (growth, max_bytes) = match self.growth() {
             Growth::Refuse => (REFUSE, 0),
             Growth::Grow { max_bytes: None } => (GROW, 0),
             Growth::Grow { max_bytes: Some(bytes) } => (GROW_TO_MAX_BYTES, bytes),
         };
         let mut own = Own::default();
-        own[..3].copy_from_slice(&[self.remainder_bits as u8, u8::from(self.has_stop), growth]);
+        own[..3].copy_from_slice(&[
+            self.remainder_bits() as u8,
+            u8::from(self.core.strings().has_stop()),
+            growth,
+        ]);
         own[8..].copy_from_slice(&max_bytes.to_le_bytes());
         Header {
             hasher: self.hasher.clone(),
             max_quotient_bits: Shape::MAX_QUOTIENT_BITS,
-            len: self.len,
-            distinct: self.entries,
+            len: self.len(),
+            distinct: self.fingerprints(),
             own,
         }
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table<B>> {
-        [&self.table].into_iter()
+        [self.core.table()].into_iter()
     }
 
     fn read(header: Header, body: Body<impl Source<Bytes = B>>) -> Result<Self, ReadError> {
@@ -60,37 +63,23 @@ impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {
         expect("reserved bytes", growth == GROW_TO_MAX_BYTES || max_bytes == 0, 0, max_bytes)?;
         let has_room = slot_bits >= u32::from(remainder_bits) + u32::from(stop);
         expect("slot bits", has_room, "room for the remainder", slot_bits)?;
-        Ok(Self {
-            table: body.table()?,
+        let settings = Settings {
+            payload: Tags,
             has_stop: stop == 1,
-            hasher: header.hasher,
-            len: header.len,
             entries: header.distinct,
+            len: header.len,
             remainder_bits: remainder_bits.into(),
             growth: match growth {
                 REFUSE => Growth::Refuse,
                 GROW => Growth::Grow { max_bytes: None },
                 _ => Growth::Grow { max_bytes: Some(max_bytes) },
             },
-            versions: Versions::new(),
-            counters: Counters::default(),
-        })
+        };
+        Ok(Self { core: Core::new(body.table()?, settings), hasher: header.hasher })
     }
 
     /// That every key has a fingerprint only the map can tell: `AdaptiveSet::validate` checks that too.
     fn check(&self) -> Result<(), String> {
-        let strings = self.strings();
-        let mut entries = 0;
-        for (quotient, run) in self.table.runs() {
-            let found = strings.check_run(&self.table, quotient, run);
-            entries += found.map_err(|what| format!("the run of quotient {quotient}: {what}"))?;
-        }
-        if entries != self.entries {
-            return Err(format!("expected {} fingerprints, found {entries}", self.entries));
-        }
-        if self.len < entries {
-            return Err(format!("{} keys cannot have {entries} fingerprints", self.len));
-        }
-        Ok(())
+        self.core.check()
     }
 }

@@ -20,7 +20,8 @@ const DEFAULT_QUOTIENT_BITS: u32 = 6;
 /// Settings for an [`ExpandableFilter`]. All of them may be left out.
 ///
 /// ```
-/// use twiceshy::{ExpandableFilter, Mode};
+/// use twiceshy::expandable::Mode;
+/// use twiceshy::ExpandableFilter;
 ///
 /// // One false positive in a thousand queries, at every size.
 /// let filter = ExpandableFilter::builder().error_rate(0.001).build()?;
@@ -33,7 +34,7 @@ const DEFAULT_QUOTIENT_BITS: u32 = 6;
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until build() is called"]
-pub struct ExpandableFilterBuilder {
+pub struct Builder {
     mode: Mode,
     error_rate: Option<f64>,
     fingerprint_bits: Option<u32>,
@@ -48,7 +49,7 @@ pub struct ExpandableFilterBuilder {
     block_bits: Option<u32>,
 }
 
-impl ExpandableFilterBuilder {
+impl Builder {
     pub(super) fn new() -> Self {
         Self::default()
     }

@@ -29,8 +29,8 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     /// assert_eq!(all, [("10101011".to_owned(), 1)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn iter(&self) -> Prefixes<'_> {
-        Prefixes(self.entries())
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(self.entries())
     }
 
     /// All entries of all tables in ascending order.
@@ -40,9 +40,9 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 }
 
 /// All fingerprints of a filter. See [`ExpandableFilter::iter`].
-pub struct Prefixes<'a>(Stream<'a, Entry>);
+pub struct Iter<'a>(Stream<'a, Entry>);
 
-impl Iterator for Prefixes<'_> {
+impl Iterator for Iter<'_> {
     type Item = PrefixCount;
 
     fn next(&mut self) -> Option<PrefixCount> {
@@ -51,15 +51,15 @@ impl Iterator for Prefixes<'_> {
     }
 }
 
-impl fmt::Debug for Prefixes<'_> {
+impl fmt::Debug for Iter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prefixes").finish_non_exhaustive()
+        f.debug_struct("Iter").finish_non_exhaustive()
     }
 }
 
 impl<'a, B: AsRef<[u8]>> IntoIterator for &'a ExpandableFilter<B> {
     type Item = PrefixCount;
-    type IntoIter = Prefixes<'a>;
+    type IntoIter = Iter<'a>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }

@@ -50,11 +50,11 @@ mod stats;
 mod tests;
 mod validate;
 
-pub use builder::ExpandableFilterBuilder;
-pub use iter::{PrefixCount, Prefixes};
+pub use builder::Builder;
+pub use iter::{Iter, PrefixCount};
 pub use lengths::Mode;
-pub use persist::ExpandableFilterView;
-pub use stats::{AgeStats, ExpandableStats, TableStats};
+pub use persist::View;
+pub use stats::{AgeStats, Stats, TableStats};
 
 use std::fmt;
 
@@ -106,7 +106,7 @@ use spread::Moves;
 /// rate. A filter without it keeps its promises too.
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]` in a
-/// [view](ExpandableFilterView) of a file.
+/// [view](View) of a file.
 pub struct ExpandableFilter<B = Memory> {
     /// The active table, where new entries go, and the chain behind it. At least one.
     levels: Vec<Level<B>>,
@@ -134,8 +134,8 @@ impl ExpandableFilter {
     }
 
     /// Chooses mode, error rate, hash and how the filter grows.
-    pub fn builder() -> ExpandableFilterBuilder {
-        ExpandableFilterBuilder::new()
+    pub fn builder() -> Builder {
+        Builder::new()
     }
 
     /// An empty filter of the size at the start that hashes and grows in the same way: the two can be merged.
@@ -227,7 +227,7 @@ impl ExpandableFilter {
     /// another one, and removing it removes that one: it may then be missing, although it was inserted.
     ///
     /// After many removals the filter gets smaller by itself, but not smaller than it was at the start: at once,
-    /// or little by little with [`spread_growth`](ExpandableFilterBuilder::spread_growth).
+    /// or little by little with [`spread_growth`](Builder::spread_growth).
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let hash = self.hasher.hash(key);

@@ -12,7 +12,7 @@ use crate::persist::{Body, Described, Header, Kind, Own, Source, expect, expect_
 use crate::table::{Plain, Shape, Table};
 
 stored! {
-    ExpandableFilter, ExpandableFilterView, "an expandable filter",
+    ExpandableFilter, View, "an expandable filter",
     r#"let filter: ExpandableFilter = ["ant", "bee"].into_iter().collect();"#,
 }
 

@@ -31,7 +31,7 @@ impl ExpandableFilter {
     /// The filter may grow by this. An error changes nothing.
     ///
     /// ```
-    /// # use twiceshy::{ExpandableFilter, Mode};
+    /// # use twiceshy::{ExpandableFilter, expandable::Mode};
     /// let mut filter = ExpandableFilter::builder().mode(Mode::Chained).error_rate(1e-6).build()?;
     /// for number in 0..1_000u32 {
     ///     filter.insert(&number)?;

@@ -8,7 +8,7 @@ use crate::codec::stop;
 /// What [`ExpandableFilter::stats`] tells.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct ExpandableStats {
+pub struct Stats {
     /// The active table and the chain behind it.
     pub tables: Vec<TableStats>,
     /// How many fingerprints there are of each age, youngest first. Ages that do not occur are left out.
@@ -17,7 +17,7 @@ pub struct ExpandableStats {
     /// fingerprints.
     pub expected_error_rate: f64,
     /// The most slots that were moved by one operation since this value was built or loaded. With
-    /// [`spread_growth`](super::ExpandableFilterBuilder::spread_growth) a few (unless keys come in the order of their
+    /// [`spread_growth`](super::Builder::spread_growth) a few (unless keys come in the order of their
     /// hashes, which may move the rest at once), else a whole table.
     pub most_slots_moved: u64,
 }
@@ -65,7 +65,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     /// assert!(stats.ages.iter().map(|age| age.copies).sum::<u64>() == 10_000);
     /// assert!(stats.expected_error_rate < 1.0 / 512.0);
     /// ```
-    pub fn stats(&self) -> ExpandableStats {
+    pub fn stats(&self) -> Stats {
         let mut by_length = [(0, 0); 128];
         for entry in self.entries() {
             let (fingerprints, copies): &mut (u64, u64) = &mut by_length[entry.fingerprint.len() as usize];
@@ -77,7 +77,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
             let age = self.settings.lengths.age(fingerprint_bits, self.quotient_bits());
             AgeStats { age, fingerprint_bits, fingerprints, copies }
         });
-        ExpandableStats {
+        Stats {
             tables: self.levels.iter().flat_map(table_stats).collect(),
             ages: ages.collect(),
             expected_error_rate: self.expected_error_rate(),

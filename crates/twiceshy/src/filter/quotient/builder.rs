@@ -36,7 +36,7 @@ const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until build() is called"]
-pub struct QuotientFilterBuilder {
+pub struct Builder {
     capacity: Option<u64>,
     error_rate: Option<f64>,
     quotient_bits: Option<u32>,
@@ -53,7 +53,7 @@ pub(super) struct Plan {
     pub(super) max_quotient_bits: u32,
 }
 
-impl QuotientFilterBuilder {
+impl Builder {
     pub(super) fn new() -> Self {
         Self::default()
     }

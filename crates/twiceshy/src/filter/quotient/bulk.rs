@@ -1,12 +1,12 @@
 //! Building a filter from many keys at once, several times faster than inserting them one by one.
 
 use super::fill::{FillError, fill};
-use super::{FingerprintCount, QuotientFilter, QuotientFilterBuilder};
+use super::{Builder, Fingerprint, QuotientFilter};
 use crate::codec::counted;
 use crate::error::BulkError;
 use crate::key::Key;
 
-impl QuotientFilterBuilder {
+impl Builder {
     /// A filter with all `keys`, which may come in any order and more than once.
     ///
     /// The hashes are collected and sorted (8 bytes per key). Without a size the filter is made just large
@@ -87,9 +87,9 @@ struct Ascending<I> {
 }
 
 impl<I: Iterator<Item = u64>> Iterator for Ascending<I> {
-    type Item = FingerprintCount;
+    type Item = Fingerprint;
     #[inline(always)]
-    fn next(&mut self) -> Option<FingerprintCount> {
+    fn next(&mut self) -> Option<Fingerprint> {
         let hash = self.hashes.next()?;
         if hash < self.last {
             self.sorted = false;
@@ -97,6 +97,6 @@ impl<I: Iterator<Item = u64>> Iterator for Ascending<I> {
         }
         self.last = hash;
         self.taken += 1;
-        Some(FingerprintCount { fingerprint: hash >> self.surplus, count: 1 })
+        Some(Fingerprint { fingerprint: hash >> self.surplus, count: 1 })
     }
 }

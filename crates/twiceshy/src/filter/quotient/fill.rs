@@ -4,7 +4,7 @@
 //! each other are counted together, and if the table gets full and may grow, what was written so far is
 //! moved to the next size and the stream goes on.
 
-use super::iter::{FingerprintCount, Fingerprints};
+use super::iter::{Fingerprint, Iter};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::field_mask;
 use crate::codec::counted;
@@ -17,7 +17,7 @@ use crate::table::{Loader, NoRoom, Shape, Table};
 pub(super) fn fill(
     shape: Shape,
     max_quotient_bits: u32,
-    entries: impl Iterator<Item = FingerprintCount>,
+    entries: impl Iterator<Item = Fingerprint>,
 ) -> Result<(Table, Filled), FillError> {
     let filler =
         Filler { loader: loader(shape, shape.quotient_bits() < max_quotient_bits)?, max_quotient_bits };
@@ -27,7 +27,7 @@ pub(super) fn fill(
 /// Fills the entries of a whole table into another shape.
 pub(super) fn refill<B: AsRef<[u8]>>(table: &Table<B>, shape: Shape) -> Result<(Table, Filled), FillError> {
     let filler = Filler { loader: loader(shape, true)?, max_quotient_bits: shape.quotient_bits() };
-    dispatch(FillFrom { filler, entries: Fingerprints::new(table) })
+    dispatch(FillFrom { filler, entries: Iter::new(table) })
 }
 
 /// What was filled in.
@@ -58,7 +58,7 @@ struct FillFrom<I> {
     entries: I,
 }
 
-impl<I: Iterator<Item = FingerprintCount>> Kernel for FillFrom<I> {
+impl<I: Iterator<Item = Fingerprint>> Kernel for FillFrom<I> {
     type Output = Result<(Table, Filled), FillError>;
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) -> Self::Output {
@@ -92,7 +92,7 @@ struct Filler {
 
 impl Filler {
     #[inline(always)]
-    fn write(&mut self, entry: FingerprintCount, filled: &mut Filled) -> Result<(), FillError> {
+    fn write(&mut self, entry: Fingerprint, filled: &mut Filled) -> Result<(), FillError> {
         filled.len = filled.len.checked_add(entry.count).ok_or(FillError::TooManyCopies)?;
         filled.distinct += 1;
         match write(&mut self.loader, entry) {
@@ -103,11 +103,11 @@ impl Filler {
 
     /// Moves all entries to a larger table, and goes on there.
     #[cold]
-    fn grow_and_write(&mut self, entry: FingerprintCount) -> Result<(), FillError> {
+    fn grow_and_write(&mut self, entry: Fingerprint) -> Result<(), FillError> {
         let larger = self.next_loader()?;
         let old = std::mem::replace(&mut self.loader, larger).finish();
         loop {
-            let mut all = Fingerprints::new(&old).chain([entry]);
+            let mut all = Iter::new(&old).chain([entry]);
             if all.all(|entry| write(&mut self.loader, entry).is_ok()) {
                 return Ok(());
             }
@@ -135,10 +135,7 @@ fn loader(shape: Shape, may_extend: bool) -> Result<Loader, OutOfMemory> {
 
 /// Appends an entry to a table, or nothing if it does not fit.
 #[inline(always)]
-fn write(
-    loader: &mut Loader,
-    FingerprintCount { fingerprint, count }: FingerprintCount,
-) -> Result<(), NoRoom> {
+fn write(loader: &mut Loader, Fingerprint { fingerprint, count }: Fingerprint) -> Result<(), NoRoom> {
     let slot_bits = loader.shape().slot_bits();
     counted::push(loader, fingerprint >> slot_bits, fingerprint & field_mask(slot_bits), count)
 }

@@ -8,7 +8,7 @@ use crate::table::Table;
 
 /// A fingerprint and how many copies of it there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FingerprintCount {
+pub struct Fingerprint {
     /// The first [`fingerprint_bits`](super::QuotientFilter::fingerprint_bits) bits of a hash, as a
     /// number.
     pub fingerprint: u64,
@@ -17,27 +17,27 @@ pub struct FingerprintCount {
 }
 
 /// All fingerprints of a filter in ascending order. See [`QuotientFilter::iter`](super::QuotientFilter::iter).
-pub struct Fingerprints<'a, B>(Entries<'a, B>);
+pub struct Iter<'a, B>(Entries<'a, B>);
 
-impl<'a, B: AsRef<[u8]>> Fingerprints<'a, B> {
+impl<'a, B: AsRef<[u8]>> Iter<'a, B> {
     pub(super) fn new(table: &'a Table<B>) -> Self {
         Self(Entries::new(table))
     }
 }
 
-impl<B: AsRef<[u8]>> Iterator for Fingerprints<'_, B> {
-    type Item = FingerprintCount;
+impl<B: AsRef<[u8]>> Iterator for Iter<'_, B> {
+    type Item = Fingerprint;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<FingerprintCount> {
+    fn next(&mut self) -> Option<Fingerprint> {
         let (quotient, remainder, count) = self.0.next()?;
         let fingerprint = quotient << self.0.table().shape().slot_bits() | remainder;
-        Some(FingerprintCount { fingerprint, count })
+        Some(Fingerprint { fingerprint, count })
     }
 }
 
 /// For unions of streams.
-impl Ascending for FingerprintCount {
+impl Ascending for Fingerprint {
     const END: Self = Self { fingerprint: u64::MAX, count: 0 };
 
     #[inline(always)]
@@ -51,10 +51,10 @@ impl Ascending for FingerprintCount {
     }
 }
 
-impl<B: AsRef<[u8]>> fmt::Debug for Fingerprints<'_, B> {
+impl<B: AsRef<[u8]>> fmt::Debug for Iter<'_, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fingerprints").field("quotient", &self.0.quotient()).finish_non_exhaustive()
+        f.debug_struct("Iter").field("quotient", &self.0.quotient()).finish_non_exhaustive()
     }
 }
 
-impl<B: AsRef<[u8]>> std::iter::FusedIterator for Fingerprints<'_, B> {}
+impl<B: AsRef<[u8]>> std::iter::FusedIterator for Iter<'_, B> {}

@@ -2,7 +2,7 @@
 
 use super::QuotientFilter;
 use super::fill::{FillError, Filled, fill};
-use super::iter::{FingerprintCount, Fingerprints};
+use super::iter::{Fingerprint, Iter};
 use crate::error::MergeError;
 use crate::filter::slot_limit;
 use crate::filter::union::{Union, union_of};
@@ -12,7 +12,7 @@ impl QuotientFilter {
     /// Adds all keys of `other` to this filter.
     ///
     /// Both must hash in the same way. The filter grows only if it was built with
-    /// [`grow_to`](super::QuotientFilterBuilder::grow_to). An error changes nothing.
+    /// [`grow_to`](super::Builder::grow_to). An error changes nothing.
     ///
     /// If their fingerprints differ in length, the result has the shorter ones, for bits that were never
     /// stored cannot be made up. **All keys then have the shorter fingerprint**, and the error rate is that
@@ -138,7 +138,7 @@ impl<'a> Sources<'a> {
 
 /// The entries of a filter, with fingerprints cut by some bits.
 struct Cut<'a> {
-    entries: Fingerprints<'a, &'a [u8]>,
+    entries: Iter<'a, &'a [u8]>,
     surplus: u32,
 }
 
@@ -149,11 +149,11 @@ impl<'a> Cut<'a> {
 }
 
 impl Iterator for Cut<'_> {
-    type Item = FingerprintCount;
+    type Item = Fingerprint;
     // Not a closure in a `map`: it would not be compiled for the CPU at hand.
     #[inline(always)]
-    fn next(&mut self) -> Option<FingerprintCount> {
-        let FingerprintCount { fingerprint, count } = self.entries.next()?;
-        Some(FingerprintCount { fingerprint: fingerprint >> self.surplus, count })
+    fn next(&mut self) -> Option<Fingerprint> {
+        let Fingerprint { fingerprint, count } = self.entries.next()?;
+        Some(Fingerprint { fingerprint: fingerprint >> self.surplus, count })
     }
 }

@@ -33,9 +33,9 @@ mod resize;
 #[cfg(test)]
 mod tests;
 
-pub use builder::QuotientFilterBuilder;
-pub use iter::{FingerprintCount, Fingerprints};
-pub use persist::QuotientFilterView;
+pub use builder::Builder;
+pub use iter::{Fingerprint, Iter};
+pub use persist::View;
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ use fill::{FillError, refill};
 ///   the size that it was [built](Self::builder) for it grows by itself.
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]`
-/// in a [view](QuotientFilterView) of a file.
+/// in a [view](View) of a file.
 ///
 /// ```
 /// use twiceshy::QuotientFilter;
@@ -93,8 +93,8 @@ impl QuotientFilter {
     }
 
     /// Chooses size, error rate, hash and growth.
-    pub fn builder() -> QuotientFilterBuilder {
-        QuotientFilterBuilder::new()
+    pub fn builder() -> Builder {
+        Builder::new()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
@@ -390,8 +390,8 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// assert_eq!(all, [(0xabcd, 3)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn iter(&self) -> Fingerprints<'_, B> {
-        Fingerprints::new(&self.table)
+    pub fn iter(&self) -> Iter<'_, B> {
+        Iter::new(&self.table)
     }
 
     /// The same filter with the same table in another place.
@@ -434,8 +434,8 @@ impl<B: AsRef<[u8]>> fmt::Debug for QuotientFilter<B> {
 }
 
 impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
-    type Item = FingerprintCount;
-    type IntoIter = Fingerprints<'a, B>;
+    type Item = Fingerprint;
+    type IntoIter = Iter<'a, B>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }

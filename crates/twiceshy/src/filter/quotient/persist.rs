@@ -7,7 +7,7 @@ use crate::persist::{Body, Header, Kind, Own, Source, expect, expect_zeros, stor
 use crate::table::{Plain, Table};
 
 stored! {
-    QuotientFilter, QuotientFilterView, "a quotient filter",
+    QuotientFilter, View, "a quotient filter",
     "let mut filter = QuotientFilter::new(100, 0.01)?;",
     r#"filter.insert("ant")?;"#,
 }

@@ -15,7 +15,7 @@ impl QuotientFilter {
     ///
     /// The probability of a false positive stays the same for the same contents, but the room for more
     /// contents is room for more of them: to hold an error rate through growth, build the filter with
-    /// [`grow_to`](super::QuotientFilterBuilder::grow_to).
+    /// [`grow_to`](super::Builder::grow_to).
     pub fn grow(&mut self) -> Result<(), ResizeError> {
         self.resize(self.quotient_bits() + 1)
     }

@@ -1,6 +1,6 @@
 //! What can happen to an adaptive filter: in a set with its map, and fed with hashes by a caller who owns the keys.
 
-use std::convert::Infallible;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use twiceshy_testkit::weak;
 
@@ -8,7 +8,7 @@ use super::{Random, Spread, Subject};
 use crate::filter::adaptive::{AdaptiveFilter, AdaptiveSet, Growth, Insertion, Query, Record};
 use crate::hash::Hasher;
 use crate::prefix::Prefix;
-use crate::reverse_map::{MemoryMap, ReverseMap};
+use crate::reverse_map::{Lookup, MemoryMap, ReverseMap, Row, Rows};
 
 pub(super) const SET_OPERATIONS: [&str; 17] = [
     "insert",
@@ -44,7 +44,7 @@ pub(super) struct Set {
     journal: Vec<Record>,
 }
 
-fn builder(random: &mut Random) -> crate::AdaptiveFilterBuilder {
+fn builder(random: &mut Random) -> crate::adaptive::Builder {
     let builder = AdaptiveFilter::builder()
         .quotient_bits(1 + random.below(4) as u32)
         .remainder_bits(1 + random.below(4) as u32);
@@ -206,6 +206,21 @@ impl Subject for Set {
     }
 }
 
+/// A map that cannot be read.
+struct Nobody;
+
+impl Lookup for Nobody {
+    type Error = std::fmt::Error;
+
+    fn visit(
+        &self,
+        _: RangeInclusive<u64>,
+        _: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), std::fmt::Error> {
+        Err(std::fmt::Error)
+    }
+}
+
 /// A filter whose caller owns the hashes, and sometimes tells the wrong thing about them.
 pub(super) struct Hashes {
     filter: AdaptiveFilter,
@@ -214,14 +229,13 @@ pub(super) struct Hashes {
 }
 
 impl Hashes {
-    fn under(members: &[u64], prefix: &Prefix) -> Vec<u64> {
+    fn under(members: &[u64], prefix: &Prefix) -> Rows {
         let range = prefix.first_words();
-        members.iter().copied().filter(|hash| range.contains(hash)).collect()
+        Rows::of_hashes(members.iter().copied().filter(|hash| range.contains(hash)))
     }
 
     fn grow(&mut self) {
-        let members = &self.members;
-        let _ = self.filter.grow_hashes(|prefix| Ok::<_, Infallible>(Self::under(members, prefix)));
+        let _ = self.filter.grow_hashes(&Rows::of_hashes(self.members.iter().copied()));
     }
 
     fn insert(&mut self, hash: u64) {
@@ -260,14 +274,14 @@ impl Subject for Hashes {
             8..=11 => {
                 if let Query::Maybe(ticket) = self.filter.query_hash(hash) {
                     let under = Self::under(&self.members, ticket.prefix());
-                    let _ = self.filter.adapt_hash(&ticket, hash, under);
+                    let _ = self.filter.adapt_hash(&ticket, hash, &under);
                 }
                 "adapt"
             }
             12..=13 => {
                 if let Query::Maybe(ticket) = self.filter.query_hash(hash) {
                     let others =
-                        Self::under(&self.members, ticket.prefix()).iter().any(|&other| other != hash);
+                        Self::under(&self.members, ticket.prefix()).iter().any(|other| other.hash != hash);
                     let is_wrong = random.below(5) == 0;
                     self.filter.remove(&ticket, others || is_wrong).unwrap();
                     self.members.retain(|&member| member != hash);
@@ -285,7 +299,7 @@ impl Subject for Hashes {
             16 => {
                 let (mut hashes, hasher) = (self.members.clone(), self.filter.hasher().clone());
                 hashes.sort_unstable();
-                if let Ok(loaded) = builder(random).hasher(hasher).load_hashes(hashes) {
+                if let Ok(loaded) = builder(random).hasher(hasher).from_sorted_hashes(hashes) {
                     self.filter = loaded;
                 }
                 "load"
@@ -294,8 +308,7 @@ impl Subject for Hashes {
                 // Keys would be needed where fingerprints meet; without them that is an error, which changes nothing.
                 let mut other = self.filter.empty_like().unwrap();
                 let _ = other.insert_hash(hash);
-                let nobody = |_: &Prefix| Err::<[u64; 0], _>(std::fmt::Error);
-                let _ = self.filter.merge_from(&other, nobody, nobody);
+                let _ = self.filter.merge_from(&other, &Nobody, &Nobody);
                 "merge"
             }
             18 => {

@@ -7,8 +7,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use super::*;
 use crate::error::SetError;
 use crate::mem::scarce::until_enough;
-use crate::random::Random;
-use crate::reverse_map::{ReverseMap, Row};
+use crate::reverse_map::{Lookup, ReverseMap, Row};
+use twiceshy_testkit::Random;
 
 /// A map that fails at a call chosen beforehand.
 #[derive(Clone)]
@@ -30,18 +30,8 @@ impl Failing {
     }
 }
 
-impl ReverseMap for Failing {
+impl Lookup for Failing {
     type Error = CouldNotLook;
-
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, CouldNotLook> {
-        self.call()?;
-        Ok(self.map.insert(hash, key, value).unwrap())
-    }
-
-    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, CouldNotLook> {
-        self.call()?;
-        Ok(self.map.remove(hash, key).unwrap())
-    }
 
     fn visit(
         &self,
@@ -57,6 +47,18 @@ impl ReverseMap for Failing {
     fn contains(&self, hash: u64, key: &[u8]) -> Result<bool, CouldNotLook> {
         self.call()?;
         Ok(self.map.contains(hash, key).unwrap())
+    }
+}
+
+impl ReverseMap for Failing {
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, CouldNotLook> {
+        self.call()?;
+        Ok(self.map.insert(hash, key, value).unwrap())
+    }
+
+    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, CouldNotLook> {
+        self.call()?;
+        Ok(self.map.remove(hash, key).unwrap())
     }
 }
 

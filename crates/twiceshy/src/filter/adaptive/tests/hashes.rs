@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::error::{AdaptError, InsertError};
-use crate::filter::adaptive::Insertion;
+use crate::filter::adaptive::{Growth, Insertion};
 use crate::prefix::Prefix;
-use crate::random::Random;
-use std::convert::Infallible;
+use crate::reverse_map::Rows;
+use twiceshy_testkit::Random;
 
 #[test]
 fn hashes_are_found_through_growth_and_adaptation() {
@@ -20,8 +20,7 @@ fn hashes_are_found_through_growth_and_adaptation() {
             let insertion = loop {
                 match filter.insert_hash(hash) {
                     Err(InsertError::NeedsGrow { .. }) => {
-                        let under = |prefix: &Prefix| Ok::<_, Infallible>(under(&members, prefix));
-                        filter.grow_hashes(under).unwrap();
+                        filter.grow_hashes(&Rows::of_hashes(members.iter().copied())).unwrap();
                     }
                     done => break done.unwrap(),
                 }
@@ -34,7 +33,7 @@ fn hashes_are_found_through_growth_and_adaptation() {
             members.insert(hash);
             let query = random.below(1 << 12) << 52;
             if let Query::Maybe(ticket) = filter.query_hash(query) {
-                match filter.adapt_hash(&ticket, query, under(&members, ticket.prefix())) {
+                match filter.adapt_hash(&ticket, query, &under(&members, ticket.prefix())) {
                     Ok(Adapted::Fixed { .. }) => assert!(!filter.contains_hash(query)),
                     Ok(adapted) => assert_eq!(adapted, Adapted::WasMember),
                     Err(error) => assert!(matches!(error, AdaptError::NeedsGrow { .. })),
@@ -50,8 +49,8 @@ fn hashes_are_found_through_growth_and_adaptation() {
     }
 }
 
-fn under(members: &BTreeSet<u64>, prefix: &Prefix) -> Vec<u64> {
-    members.range(prefix.first_words()).copied().collect()
+fn under(members: &BTreeSet<u64>, prefix: &Prefix) -> Rows {
+    Rows::of_hashes(members.range(prefix.first_words()).copied())
 }
 
 #[test]
@@ -64,7 +63,7 @@ fn loading_in_order_stores_what_inserting_does() {
         hashes.sort();
         hashes.dedup();
         let builder = || AdaptiveFilter::builder().quotient_bits(9).remainder_bits(6);
-        let loaded = builder().load_hashes(hashes.iter().copied()).unwrap();
+        let loaded = builder().from_sorted_hashes(hashes.iter().copied()).unwrap();
         loaded.validate().unwrap();
         let mut inserted = builder().hasher(loaded.hasher().clone()).build().unwrap();
         for &hash in &hashes {
@@ -77,7 +76,7 @@ fn loading_in_order_stores_what_inserting_does() {
         let grown = AdaptiveFilter::builder()
             .quotient_bits(4)
             .remainder_bits(6)
-            .load_hashes(hashes.iter().copied())
+            .from_sorted_hashes(hashes.iter().copied())
             .unwrap();
         grown.validate().unwrap();
         assert!(hashes.iter().all(|&hash| grown.contains_hash(hash)));
@@ -86,7 +85,7 @@ fn loading_in_order_stores_what_inserting_does() {
 
 #[test]
 fn loading_out_of_order_is_refused() {
-    let error = AdaptiveFilter::builder().load_hashes([1, 3, 2]).unwrap_err();
+    let error = AdaptiveFilter::builder().from_sorted_hashes([1, 3, 2]).unwrap_err();
     assert!(matches!(error, crate::error::RebuildError::Unsorted { index: 2 }));
 }
 
@@ -95,7 +94,7 @@ fn equal_hashes_cannot_be_told_apart() {
     let mut filter = AdaptiveFilter::builder().quotient_bits(4).build().unwrap();
     let _ = filter.insert_hash(5).unwrap();
     let Query::Maybe(ticket) = filter.query_hash(5) else { panic!() };
-    assert_eq!(filter.adapt_hash(&ticket, 5, [5]).unwrap(), Adapted::WasMember);
+    assert_eq!(filter.adapt_hash(&ticket, 5, &Rows::of_hashes([5])).unwrap(), Adapted::WasMember);
 }
 
 /// The last `count` home slots of a filter of `2^13` slots, each taken once, and the spill area full.
@@ -105,7 +104,7 @@ fn full_at_its_end(count: u64) -> (AdaptiveFilter, impl Fn(u64, u64) -> u64) {
     for quotient in (1 << 13) - count..1 << 13 {
         let _ = filter.insert_hash(hash(quotient, 1)).unwrap();
     }
-    for remainder in 2..2 + u64::from(filter.table.shape().spill_slots()) {
+    for remainder in 2..2 + u64::from(filter.core.table().shape().spill_slots()) {
         let _ = filter.insert_hash(hash((1 << 13) - 1, remainder)).unwrap();
     }
     (filter, hash)
@@ -120,7 +119,10 @@ fn an_edit_that_needs_more_than_a_larger_spill_area_changes_nothing() {
     assert!(filter.to_bytes() == before);
     let (key, query) = (hash(front, 1), hash(front, 1) | 1 << 20);
     let Query::Maybe(ticket) = filter.query_hash(query) else { panic!() };
-    assert!(matches!(filter.adapt_hash(&ticket, query, [key]), Err(AdaptError::NeedsGrow { .. })));
+    assert!(matches!(
+        filter.adapt_hash(&ticket, query, &Rows::of_hashes([key])),
+        Err(AdaptError::NeedsGrow { .. })
+    ));
     assert!(filter.to_bytes() == before);
     // With less to shift it does help.
     let (mut filter, hash) = full_at_its_end(500);
@@ -135,11 +137,28 @@ fn an_edit_that_needs_more_than_a_larger_spill_area_changes_nothing() {
 fn a_run_beyond_all_measure_is_an_error_and_no_reason_to_grow() {
     let hashes = (0..(1u64 << 18) + 10).map(|i| 0xabcd_ef00_0000_0000 | i << 16);
     let builder = AdaptiveFilter::builder().quotient_bits(26).remainder_bits(22);
-    let mut filter = builder.load_hashes(hashes).unwrap();
+    let mut filter = builder.from_sorted_hashes(hashes).unwrap();
     let (len, slots) = (filter.len(), filter.slots());
     let again = filter.insert_hash(0xabcd_ef00_0000_0000 | len << 16);
     assert!(matches!(again, Err(InsertError::Full { .. })), "{again:?}");
     assert_eq!((filter.len(), filter.slots()), (len, slots));
+}
+
+/// Nothing helps a crowd in a table that may not grow. Its work is borne, and counted anew: else every edit from then on
+/// would fail at first, and be tried twice.
+#[test]
+fn work_that_must_be_borne_is_counted_anew() {
+    let builder = AdaptiveFilter::builder().quotient_bits(13).remainder_bits(12).growth(Growth::Refuse);
+    let (mut filter, mut turns) = (builder.build().unwrap(), 0);
+    for i in (0..5_000u64).rev() {
+        let before = filter.core.table().crowd_work();
+        // Descending, in the first quarter of all hashes.
+        assert!(matches!(filter.insert_hash(i * ((1 << 62) / 5_000)), Ok(Insertion::Stored)));
+        let work = filter.core.table().crowd_work();
+        assert!(work <= 3 * filter.slots(), "{work}, {i} keys to come");
+        turns += u32::from(work < before);
+    }
+    assert!(turns > 10, "{turns}");
 }
 
 /// A record has 64 bits of a hash, and fingerprints may have more.

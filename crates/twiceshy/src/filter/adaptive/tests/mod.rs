@@ -178,10 +178,11 @@ impl Checked {
         assert_eq!(filter.to_bytes(), file);
         // These two are not in the file.
         filter.hasher = hasher;
-        let table = &filter.table;
-        let shape = table.shape().for_part(self.set.filter().table.shape().part());
+        let table = filter.core.table();
+        let shape = table.shape().for_part(self.set.filter().core.table().shape().part());
         let bytes = Memory::copy_of(table.bytes()).unwrap();
-        filter.table = Table::from_bytes(bytes, shape, table.used()).unwrap();
+        let table = Table::from_bytes(bytes, shape, table.used()).unwrap();
+        filter.core.set_table(table);
         let map = self.set.map().clone();
         self.set = Set::from_parts(filter, map);
         self.check(false);

@@ -1,8 +1,8 @@
 //! Random operations.
 
 use super::*;
-use crate::random::Random;
 use crate::table::Part;
+use twiceshy_testkit::Random;
 
 fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64, part: Part) {
     let mut random = Random(seed);
@@ -13,7 +13,7 @@ fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64, part: Part) {
         let builder = AdaptiveFilter::builder().hasher(hasher.clone()).quotient_bits(quotient_bits);
         let builder = builder.remainder_bits(remainder_bits).limits(offset_max, spill);
         let mut filter = builder.build().unwrap();
-        filter.table = Table::new(filter.table.shape().for_part(part)).unwrap();
+        filter.core.set_table(Table::new(filter.core.table().shape().for_part(part)).unwrap());
         Checked::new(AdaptiveSet::from_parts(filter, MemoryMap::new()))
     };
     let mut checked = make(quotient_bits);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::error::{AdaptError, InsertError, Stale};
 use crate::filter::adaptive::{Growth, Insertion};
+use crate::reverse_map::{Lookup, Row, Rows};
 
 /// A filter in which every key of the same first byte meets one fingerprint.
 fn coarse() -> AdaptiveFilter {
@@ -20,6 +21,35 @@ fn ticket(filter: &AdaptiveFilter, key: &[u8]) -> super::super::Ticket {
     }
 }
 
+fn rows(filter: &AdaptiveFilter, keys: &[&str]) -> Rows {
+    Rows::of(filter.hasher(), keys)
+}
+
+fn adapt(
+    filter: &mut AdaptiveFilter,
+    ticket: &super::super::Ticket,
+    key: &[u8],
+    keys: &[&str],
+) -> Result<Adapted, AdaptError> {
+    let rows = rows(filter, keys);
+    filter.adapt(ticket, key, &rows)
+}
+
+/// A map that cannot be read.
+struct NoMap;
+
+impl Lookup for NoMap {
+    type Error = std::io::Error;
+
+    fn visit(
+        &self,
+        _: std::ops::RangeInclusive<u64>,
+        _: &mut dyn FnMut(Row<'_>) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), std::io::Error> {
+        Err(std::io::Error::other("no map"))
+    }
+}
+
 #[test]
 fn a_ticket_is_stale_after_any_change_under_its_prefix() {
     let mut filter = coarse();
@@ -31,15 +61,15 @@ fn a_ticket_is_stale_after_any_change_under_its_prefix() {
     assert_eq!(filter.to_bytes(), before);
     filter.insert_covered(&covered).unwrap();
     let unchanged = filter.to_bytes();
-    assert!(matches!(filter.adapt(&old, b"a9", ["a1"]), Err(AdaptError::Stale(Stale))));
+    assert!(matches!(adapt(&mut filter, &old, b"a9", &["a1"]), Err(AdaptError::Stale(Stale))));
     assert!(matches!(filter.remove(&old, false), Err(Stale)));
     assert_eq!(filter.to_bytes(), unchanged);
     let fresh = ticket(&filter, b"a9");
     // What happens elsewhere does not matter.
     let _ = filter.insert([0xf0, 0].as_slice()).unwrap();
-    assert!(matches!(filter.adapt(&fresh, b"a9", ["a1", "a2"]), Ok(Adapted::Fixed { .. })));
+    assert!(matches!(adapt(&mut filter, &fresh, b"a9", &["a1", "a2"]), Ok(Adapted::Fixed { .. })));
     assert!(filter.contains("a1") && filter.contains("a2") && !filter.contains("a9"));
-    assert!(matches!(filter.adapt(&fresh, b"a9", ["a1", "a2"]), Err(AdaptError::Stale(Stale))));
+    assert!(matches!(adapt(&mut filter, &fresh, b"a9", &["a1", "a2"]), Err(AdaptError::Stale(Stale))));
 }
 
 #[test]
@@ -65,7 +95,8 @@ fn growth_makes_every_ticket_stale() {
     let mut filter = coarse();
     let _ = filter.insert(b"a1").unwrap();
     let old = ticket(&filter, b"a1");
-    filter.grow(|_| Ok::<_, std::io::Error>(["a1"])).unwrap();
+    let rows = rows(&filter, &["a1"]);
+    filter.grow(&rows).unwrap();
     assert!(matches!(filter.remove(&old, false), Err(Stale)));
     assert!(matches!(filter.insert_covered(&old), Ok(())), "the fingerprint is still there");
 }
@@ -76,7 +107,7 @@ fn keys_that_are_not_under_the_prefix_are_ignored() {
     let _ = filter.insert(b"a1").unwrap();
     let _ = filter.insert(b"z1").unwrap();
     let ticket = ticket(&filter, b"a9");
-    assert!(matches!(filter.adapt(&ticket, b"a9", ["z1", "a1", "m1"]), Ok(Adapted::Fixed { .. })));
+    assert!(matches!(adapt(&mut filter, &ticket, b"a9", &["z1", "a1", "m1"]), Ok(Adapted::Fixed { .. })));
     filter.validate().unwrap();
     assert_eq!(filter.fingerprints(), 2);
     assert!(filter.contains("a1") && filter.contains("z1") && !filter.contains("m1"));
@@ -88,21 +119,20 @@ fn a_fingerprint_without_keys_goes_and_a_failed_lookup_changes_nothing() {
     let _ = filter.insert(b"a1").unwrap();
     let before = filter.to_bytes();
     // Old enough to need its keys at the next growth.
-    let failing = |_: &crate::Prefix| Err::<Vec<String>, _>(std::io::Error::other("no map"));
-    while filter.grow(failing).is_ok() {}
+    while filter.grow(&NoMap).is_ok() {}
     assert!(filter.contains("a1"));
     assert!(filter.lengths().ages.last() == Some(&1), "it has no bit left");
     let stuck = filter.to_bytes();
-    assert!(filter.grow(failing).is_err());
+    assert!(filter.grow(&NoMap).is_err());
     assert_eq!(filter.to_bytes(), stuck);
     // "Nothing there" is something else: then the fingerprint goes.
-    filter.grow(|_| Ok::<Vec<String>, std::io::Error>(Vec::new())).unwrap();
+    filter.grow(&Rows::new()).unwrap();
     assert_eq!((filter.fingerprints(), filter.contains("a1")), (0, false));
 
     let mut filter = AdaptiveFilter::from_bytes(&before).unwrap();
     filter.hasher = coarse().hasher;
     let ticket = ticket(&filter, b"a9");
-    assert_eq!(filter.adapt(&ticket, b"a9", Vec::<String>::new()).unwrap(), Adapted::Vanished);
+    assert_eq!(adapt(&mut filter, &ticket, b"a9", &[]).unwrap(), Adapted::Vanished);
     assert_eq!((filter.len(), filter.fingerprints(), filter.used_slots()), (0, 0, 0));
 }
 
@@ -135,15 +165,17 @@ fn replaying_a_mistake_leaves_the_key_alone_that_the_query_has_become() {
     // A query like "a9" was a mistake once. Now it is a key, and "a1" must be parted from it all the same.
     let hash = filter.hasher().hash("a9");
     let apart = crate::Prefix::from_bits(hash >> 36, 28);
-    let ticket = filter.query_prefix(&apart).unwrap();
-    assert!(matches!(filter.separate(&ticket, &apart, ["a1", "a9"]), Ok(Adapted::Fixed { .. })));
+    let ticket = filter.core.query_prefix(&apart).unwrap();
+    let both = rows(&filter, &["a1", "a9"]);
+    assert!(matches!(filter.separate(&ticket, &apart, &both), Ok(Adapted::Fixed { .. })));
     filter.validate().unwrap();
     let lengths: Vec<u32> = filter.iter().map(|fingerprint| fingerprint.prefix.len()).collect();
     assert_eq!((lengths.as_slice(), filter.contains("a1")), ([24, 24].as_slice(), true));
     // Once more, with everything parted already: nothing gets longer.
-    let ticket = filter.query_prefix(&apart).unwrap();
+    let ticket = filter.core.query_prefix(&apart).unwrap();
     let before = filter.to_bytes();
-    assert!(matches!(filter.separate(&ticket, &apart, ["a9"]), Ok(Adapted::Fixed { slots: 0 })));
+    let one = rows(&filter, &["a9"]);
+    assert!(matches!(filter.separate(&ticket, &apart, &one), Ok(Adapted::Fixed { slots: 0 })));
     assert_eq!(filter.to_bytes(), before);
 }
 
@@ -175,13 +207,10 @@ fn a_full_filter_says_what_it_needs_and_stays_as_it_is() {
     assert!(matches!(fill(&mut roomy), InsertError::NeedsGrow { .. }));
 
     // Adaptations need room as well.
-    let under = |filter: &AdaptiveFilter, ticket: &super::super::Ticket| -> Vec<u64> {
-        (0..40u64).filter(|key| ticket.prefix().covers(filter.hasher(), key)).collect()
-    };
     let query = (1000u64..).find(|query| grows.contains(query)).unwrap();
     let Query::Maybe(ticket) = grows.query(&query) else { panic!() };
-    let keys = under(&grows, &ticket);
-    let adapted = grows.adapt(&ticket, &query, keys);
+    let keys = Rows::of(grows.hasher(), 0..40u64);
+    let adapted = grows.adapt(&ticket, &query, &keys);
     assert!(matches!(adapted, Err(AdaptError::NeedsGrow { .. })), "{adapted:?}");
     assert_eq!(grows.to_bytes(), before);
     assert_eq!((grows.stats().reported, grows.stats().fixed), (0, 0));

@@ -59,7 +59,7 @@ impl Lawful for AdaptiveSet<MemoryMap> {
         }
         let builder = AdaptiveFilter::builder().quotient_bits(filter.quotient_bits());
         let builder = builder.remainder_bits(filter.remainder_bits()).growth(filter.growth());
-        let loaded = builder.hasher(filter.hasher().clone()).load(map.iter().map(|row| row.key));
+        let loaded = builder.hasher(filter.hasher().clone()).from_sorted(map.iter().map(|row| row.key));
         Some(loaded.map(|filter| Self::from_parts(filter, map)).map_err(|error| error.to_string()))
     }
 

@@ -27,13 +27,13 @@ macro_rules! for_every_filter {
     (array $what:ident) => {
         [
             $what::<crate::QuotientFilter>(),
-            $what::<crate::AdaptiveSet<crate::MemoryMap>>(),
+            $what::<crate::AdaptiveSet<crate::reverse_map::MemoryMap>>(),
             $what::<crate::ExpandableFilter>(),
         ]
     };
     ($($law:ident)+) => {
         mod quotient { $(#[test] fn $law() { super::$law::<crate::QuotientFilter>(); })+ }
-        mod adaptive { $(#[test] fn $law() { super::$law::<crate::AdaptiveSet<crate::MemoryMap>>(); })+ }
+        mod adaptive { $(#[test] fn $law() { super::$law::<crate::AdaptiveSet<crate::reverse_map::MemoryMap>>(); })+ }
         mod expandable { $(#[test] fn $law() { super::$law::<crate::ExpandableFilter>(); })+ }
     };
 }

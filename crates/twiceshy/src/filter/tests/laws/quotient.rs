@@ -2,10 +2,10 @@
 
 use super::{Done, Lawful, Size, is_narrow, named_alike, stored_alike};
 use crate::filter::any::FilterKind;
-use crate::filter::quotient::{QuotientFilter, QuotientFilterBuilder};
+use crate::filter::quotient::{Builder, QuotientFilter};
 use crate::hash::Hasher;
 
-fn sized(quotient_bits: u32, remainder_bits: u32) -> QuotientFilterBuilder {
+fn sized(quotient_bits: u32, remainder_bits: u32) -> Builder {
     QuotientFilter::builder().quotient_bits(quotient_bits).remainder_bits(remainder_bits)
 }
 

@@ -1,4 +1,4 @@
-//! A string of bits of any length, with a tag: entries of one or more slots.
+//! A string of bits of any length, with what it carries: entries of one or more slots.
 //!
 //! # The idea
 //!
@@ -9,8 +9,8 @@
 //! - **stop**: they are followed by a stop bit, a 1, and zeros up to the end of the last slot (see
 //!   [`stop`](super::stop)). Any length is possible.
 //!
-//! Behind them are payload slots with the tag of the entry, a number: its digits to the base `2^w`, lowest
-//! first, the last one not 0. The tag 0 takes no slot.
+//! After them are payload slots with what the entry carries. A [`Payload`] says what that is, and may also have some of the
+//! lowest bits of the head; the string then has so many bits less there.
 //!
 //! In a run no fingerprint is a prefix of another, so entries have an order, that of their bits, and at most
 //! one of them is a prefix of a given hash.
@@ -25,6 +25,14 @@
 //! *InfiniFilter*. The papers keep equal fingerprints side by side and tell them apart by rank; here there are
 //! none.
 
+mod edit;
+mod payload;
+
+pub(crate) use edit::{
+    InsertNew, Lengthen, Outcome, Place, Plan, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,
+};
+pub(crate) use payload::{Payload, Tags};
+
 use std::cmp::Ordering;
 
 use super::stop;
@@ -38,26 +46,27 @@ use crate::table::{self, Extended, Glance, Kind, Run, Shape, Slot};
 /// A table for strings.
 pub(crate) type Table<B = Memory> = table::Table<B, Extended>;
 
-/// How strings lie in the slots of a table.
+/// How strings, and what they carry, lie in the slots of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Strings {
+pub(crate) struct Strings<P> {
     position_bits: u32,
     slot_bits: u32,
     has_stop: bool,
+    payload: P,
 }
 
-/// An entry: slots from `start` on, first those of the string and then those of the tag.
+/// An entry: slots from `start` on, first those of the string and then those of the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) start: u64,
     pub(crate) string_slots: u32,
-    pub(crate) tag_slots: u32,
+    pub(crate) payload_slots: u32,
 }
 
 impl Entry {
     #[inline(always)]
     pub(crate) fn slots(&self) -> u64 {
-        u64::from(self.string_slots + self.tag_slots)
+        u64::from(self.string_slots + self.payload_slots)
     }
 
     #[inline(always)]
@@ -67,13 +76,13 @@ impl Entry {
 }
 
 /// [`Strings::contains`] for all runs.
-struct LookCloser<'a, B, W> {
-    strings: Strings,
+struct LookCloser<'a, P, B, W> {
+    strings: Strings<P>,
     table: &'a Table<B>,
     words: &'a W,
 }
 
-impl<B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, B, W> {
+impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, P, B, W> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
@@ -93,9 +102,21 @@ pub(crate) enum Found {
     Between { at: u64, common_bits: u32 },
 }
 
-impl Strings {
-    pub(crate) fn new(shape: &Shape, has_stop: bool) -> Self {
-        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), has_stop }
+impl<P: Payload> Strings<P> {
+    #[inline(always)]
+    pub(crate) fn new(shape: &Shape, has_stop: bool, payload: P) -> Self {
+        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), has_stop, payload }
+    }
+
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> P {
+        self.payload
+    }
+
+    /// The part of a head that is not of the string.
+    #[inline(always)]
+    pub(crate) fn own_bits(&self, head: u64) -> u64 {
+        head & low_mask(self.payload.head_bits())
     }
 
     /// Bits of a fingerprint that follow from where it is.
@@ -113,12 +134,13 @@ impl Strings {
 
     /// The most bits, quotient included, of a fingerprint in this many slots.
     pub(crate) fn bits_in(&self, slots: u32) -> u32 {
-        self.position_bits + slots * self.slot_bits - u32::from(self.has_stop)
+        self.position_bits + slots * self.slot_bits - self.payload.head_bits() - u32::from(self.has_stop)
     }
 
     /// How many slots a fingerprint of `len` bits takes.
     pub(crate) fn slots_for(&self, len: u32) -> u32 {
-        let stored = len.saturating_sub(self.position_bits) + u32::from(self.has_stop);
+        let stored =
+            len.saturating_sub(self.position_bits) + self.payload.head_bits() + u32::from(self.has_stop);
         stored.div_ceil(self.slot_bits).max(1)
     }
 
@@ -142,16 +164,16 @@ impl Strings {
     #[inline(always)]
     pub(crate) fn entry<B: AsRef<[u8]>>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {
         let mut slot = start + 1;
-        let behind = |kind, slot: &mut u64| {
+        let count = |kind, slot: &mut u64| {
             let from = *slot;
             while *slot < end && table.kind(*slot) == kind {
                 *slot += 1;
             }
             (*slot - from) as u32
         };
-        let string_slots = 1 + behind(Kind::Continuation, &mut slot);
-        let tag_slots = behind(Kind::Payload, &mut slot);
-        Entry { start, string_slots, tag_slots }
+        let string_slots = 1 + count(Kind::Continuation, &mut slot);
+        let payload_slots = count(Kind::Payload, &mut slot);
+        Entry { start, string_slots, payload_slots }
     }
 
     /// All entries of a run.
@@ -165,19 +187,28 @@ impl Strings {
         })
     }
 
+    /// Slot `i` of the string of an entry, without what is not of the string, and how many bits it has.
+    #[inline(always)]
+    fn string_slot<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry, i: u32) -> (u64, u32) {
+        let slot = table.slot(entry.start + u64::from(i));
+        let own = if i == 0 { self.payload.head_bits() } else { 0 };
+        (slot >> own, self.slot_bits - own)
+    }
+
     /// The fingerprint of an entry of `quotient`.
     pub(crate) fn prefix<B: AsRef<[u8]>>(&self, table: &Table<B>, quotient: u64, entry: &Entry) -> Prefix {
         let mut prefix = Prefix::from_bits(table.shape().position(quotient), self.position_bits);
-        let last = u64::from(entry.string_slots) - 1;
+        let last = entry.string_slots - 1;
         for i in 0..last {
-            prefix.push(table.slot(entry.start + i), self.slot_bits);
+            let (slot, bits) = self.string_slot(table, entry, i);
+            prefix.push(slot, bits);
         }
-        let slot = table.slot(entry.start + last);
+        let (slot, bits) = self.string_slot(table, entry, last);
         match (self.has_stop, slot) {
-            (false, _) => prefix.push(slot, self.slot_bits),
+            (false, _) => prefix.push(slot, bits),
             // No encoder wrote that.
             (true, 0) => {}
-            (true, _) => prefix.push(stop::bits(slot), stop::len(slot, self.slot_bits)),
+            (true, _) => prefix.push(stop::bits(slot), stop::len(slot, bits)),
         }
         prefix
     }
@@ -189,14 +220,16 @@ impl Strings {
         if !self.has_stop {
             return full;
         }
-        let last = table.slot(entry.start + u64::from(entry.string_slots) - 1);
-        full - last.trailing_zeros().min(self.slot_bits - 1)
+        let (last, bits) = self.string_slot(table, entry, entry.string_slots - 1);
+        full - last.trailing_zeros().min(bits - 1)
     }
 
-    /// The tag of an entry.
-    pub(crate) fn tag<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> u64 {
-        let digits = entry.end() - u64::from(entry.tag_slots)..entry.end();
-        digits.rev().fold(0, |tag: u64, slot| tag.unbounded_shl(self.slot_bits) | table.slot(slot))
+    /// What an entry carries.
+    #[inline(always)]
+    pub(crate) fn value<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> P::Value {
+        let slots = entry.end() - u64::from(entry.payload_slots)..entry.end();
+        let head = if self.payload.head_bits() == 0 { 0 } else { self.own_bits(table.slot(entry.start)) };
+        self.payload.decode(head, slots.map(|slot| table.slot(slot)), self.slot_bits)
     }
 
     /// Whether the fingerprint of an entry of the hash's own quotient is a prefix of it, and if not, which
@@ -209,19 +242,19 @@ impl Strings {
         words: &impl Words,
     ) -> Result<(), (Ordering, u32)> {
         let mut at = self.position_bits;
-        for i in 1..=entry.string_slots {
-            let slot = table.slot(entry.start + u64::from(i) - 1);
-            let window = words.window(at, self.slot_bits);
-            let same = if self.has_stop && i == entry.string_slots {
+        for i in 0..entry.string_slots {
+            let (slot, bits) = self.string_slot(table, entry, i);
+            let window = words.window(at, bits);
+            let same = if self.has_stop && i + 1 == entry.string_slots {
                 stop::matches(slot, window)
             } else {
                 slot == window
             };
             if !same {
-                let common = (slot ^ window).leading_zeros() - (64 - self.slot_bits);
+                let common = (slot ^ window).leading_zeros() - (64 - bits);
                 return Err((slot.cmp(&window), at + common));
             }
-            at += self.slot_bits;
+            at += bits;
         }
         Ok(())
     }
@@ -268,16 +301,24 @@ impl Strings {
         cpu.outlined(LookCloser { strings: self, table, words })
     }
 
-    /// Stores an entry of one slot for a hash, given its first word, if none is a prefix of it and that takes
-    /// no more than a glance; the usual insert.
+    /// Stores an entry of one slot for a hash, given its first word and the own bits of its head, if none is a prefix of it
+    /// and that takes no more than a glance; the usual insert.
     #[inline(always)]
-    pub(crate) fn insert_at_glance<C: Cpu>(self, cpu: C, table: &mut Table, first_word: u64) -> bool {
+    pub(crate) fn insert_at_glance<C: Cpu>(
+        self,
+        cpu: C,
+        table: &mut Table,
+        first_word: u64,
+        own: u64,
+    ) -> bool {
         if !table.address().has_window() {
             return false;
         }
         let (quotient, window) = table.address().split(first_word);
         table.prefetch_cluster(quotient);
-        let value = window | u64::from(self.has_stop);
+        let own_bits = self.payload.head_bits();
+        let window = window & !low_mask(own_bits);
+        let value = window | u64::from(self.has_stop) << own_bits | own;
         if table.insert_at_home(quotient, value) {
             return true;
         }
@@ -291,37 +332,71 @@ impl Strings {
         }
     }
 
+    /// Removes the entry of exactly the first `len` bits of a string, with these own bits of its head and no other payload,
+    /// if it has one slot and that takes no more than a glance; the usual removal.
+    #[inline(always)]
+    pub(crate) fn remove_at_glance<C: Cpu>(
+        self,
+        cpu: C,
+        table: &mut Table,
+        words: &impl Words,
+        len: u32,
+        own: u64,
+    ) -> bool {
+        if self.slots_for(len) > 1 {
+            return false;
+        }
+        let Some(glance) = table.glance(cpu, table.address().quotient(words.word(0))) else { return false };
+        match table.find_at_glance(&glance, self.slot(words, len, 0) | own, 0) {
+            0 => false,
+            found => table.remove_at_glance(cpu, &glance, found.trailing_zeros() / self.slot_bits),
+        }
+    }
+
     #[inline(always)]
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
+        let own_bits = self.payload.head_bits();
+        let window = window & !low_mask(own_bits);
         if self.has_stop {
-            table.find_prefix_at_glance(glance, window) != 0
+            table.find_prefix_at_glance(glance, window, own_bits) != 0
         } else {
-            table.find_at_glance(glance, window, 0) != 0
+            table.find_at_glance(glance, window, own_bits) != 0
         }
     }
 
-    /// Slot `i` of the string of the first `len` bits of a hash.
+    /// Slot `i` of the string of the first `len` bits of a hash; the own bits of a head are 0.
     #[inline(always)]
     pub(crate) fn slot(&self, words: &impl Words, len: u32, i: u32) -> u64 {
-        let at = self.position_bits + i * self.slot_bits;
-        let rest = len - at.min(len);
-        if self.has_stop && rest < self.slot_bits {
-            stop::encode(words.window(at, rest), rest, self.slot_bits)
+        let own = self.payload.head_bits();
+        let at = self.position_bits + i * self.slot_bits - if i == 0 { 0 } else { own };
+        let own = if i == 0 { own } else { 0 };
+        let (rest, bits) = (len - at.min(len), self.slot_bits - own);
+        let string = if self.has_stop && rest < bits {
+            stop::encode(words.window(at, rest), rest, bits)
         } else {
-            words.window(at, self.slot_bits)
-        }
+            words.window(at, bits)
+        };
+        string << own
     }
 
-    /// The slots of an entry for the first `len` bits of a hash, with a tag.
-    pub(crate) fn encode(&self, words: &impl Words, len: u32, tag: u64, slots: &mut Vec<Slot>) {
+    /// The head of an entry of one slot that the bits of a hash fill; its own bits are 0.
+    #[inline(always)]
+    pub(crate) fn full_head(&self, words: &impl Words) -> u64 {
+        let own = self.payload.head_bits();
+        let window = words.window(self.position_bits, self.slot_bits - own);
+        (window | u64::from(self.has_stop)) << own
+    }
+
+    /// The slots of an entry for the first `len` bits of a hash, with what it carries.
+    pub(crate) fn encode(&self, words: &impl Words, len: u32, value: &P::Value, slots: &mut Vec<Slot>) {
+        let head = slots.len();
         for i in 0..self.slots_for(len) {
             let kind = if i == 0 { Kind::Head } else { Kind::Continuation };
             slots.push(Slot { kind, value: self.slot(words, len, i) });
         }
-        let mut rest = tag;
-        while rest > 0 {
-            slots.push(Slot { kind: Kind::Payload, value: rest & low_mask(self.slot_bits) });
-            rest = rest.unbounded_shr(self.slot_bits);
+        let own = self.payload.encode(value, self.slot_bits, slots);
+        if self.payload.head_bits() > 0 {
+            slots[head].value |= own;
         }
     }
 
@@ -335,9 +410,9 @@ impl Strings {
     ) -> Result<u64, &'static str> {
         let (mut count, mut last) = (0, None::<Prefix>);
         for entry in self.entries(table, run) {
-            let (prefix, tag) = (self.prefix(table, quotient, &entry), self.tag(table, &entry));
+            let (prefix, value) = (self.prefix(table, quotient, &entry), self.value(table, &entry));
             let mut slots = Vec::new();
-            self.encode(&prefix, prefix.len(), tag, &mut slots);
+            self.encode(&prefix, prefix.len(), &value, &mut slots);
             let found = (entry.start..entry.end())
                 .map(|slot| Slot { kind: table.kind(slot), value: table.slot(slot) });
             if !slots.iter().copied().eq(found) {

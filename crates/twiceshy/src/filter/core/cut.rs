@@ -8,34 +8,57 @@
 //! they get one fingerprint together; else they part at the next bit. A key that is content early thus gets
 //! a longer fingerprint if a neighbour needs one, and no fingerprint is a prefix of another.
 //!
-//! Adapting, inserting with another tag, giving fresh length to entries that ran out of bits, merging and
+//! Adapting, inserting what may not share, giving fresh length to entries that ran out of bits, merging and
 //! rebuilding differ only in the keys and in the lengths that they ask for.
 
-use crate::codec::string::Strings;
+use std::ops::Range;
+
+use crate::codec::string::{Payload, Strings};
 use crate::error::Indistinguishable;
 use crate::hash::{MAX_BITS, Words};
+use crate::table::Slot;
 
 /// A key to be cut.
-pub(super) struct Member<W> {
-    pub(super) words: W,
-    /// Keys of different tags never share a fingerprint.
-    pub(super) tag: u64,
+pub(crate) struct Member<W, V> {
+    pub(crate) words: W,
+    /// What it brings along. Keys that may not share that never share a fingerprint.
+    pub(crate) value: V,
     /// The least length of its fingerprint, which is not rounded up if the codec can hold it as it is.
-    pub(super) least: u32,
+    pub(crate) least: u32,
 }
 
-/// A fingerprint: the first `len` bits of the hash of a member, and the member's tag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) member: usize,
+/// A fingerprint: the first `len` bits of the hashes of some members, which it carries the values of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(super) members: Range<usize>,
     pub(super) len: u32,
+}
+
+impl Piece {
+    /// The first of its members.
+    pub(super) fn first<'a, W, V>(&self, members: &'a [Member<W, V>]) -> &'a Member<W, V> {
+        &members[self.members.start]
+    }
+
+    /// Appends its slots.
+    pub(super) fn encode<P: Payload, W: Words>(
+        &self,
+        members: &[Member<W, P::Value>],
+        strings: &Strings<P>,
+        slots: &mut Vec<Slot>,
+    ) {
+        let [first, others @ ..] = &members[self.members.clone()] else { return };
+        let mut value = first.value.clone();
+        others.iter().for_each(|other| strings.payload().unite(&mut value, &other.value));
+        strings.encode(&first.words, self.len, &value, slots);
+    }
 }
 
 /// Cuts the hashes of members, which agree in their first `from` bits. The order of the members changes; the
 /// pieces are in ascending order.
-pub(super) fn cut<W: Words>(
-    members: &mut [Member<W>],
-    strings: &Strings,
+pub(crate) fn cut<P: Payload, W: Words>(
+    members: &mut [Member<W, P::Value>],
+    strings: &Strings<P>,
     from: u32,
 ) -> Result<Vec<Piece>, Indistinguishable> {
     let mut pieces = Vec::new();
@@ -46,9 +69,9 @@ pub(super) fn cut<W: Words>(
 }
 
 /// Cuts members that agree in their first `depth` bits and have the numbers from `first` on.
-fn split<W: Words>(
-    members: &mut [Member<W>],
-    strings: &Strings,
+fn split<P: Payload, W: Words>(
+    members: &mut [Member<W, P::Value>],
+    strings: &Strings<P>,
     depth: u32,
     first: usize,
     pieces: &mut Vec<Piece>,
@@ -60,7 +83,7 @@ fn split<W: Words>(
         return Err(Indistinguishable);
     }
     if let Some(len) = common_length(members, strings, depth) {
-        pieces.push(Piece { member: first, len });
+        pieces.push(Piece { members: first..first + members.len(), len });
         return Ok(());
     }
     members.sort_by_key(|member| member.words.window(depth, 1));
@@ -75,9 +98,15 @@ fn split<W: Words>(
 /// A length that a member asks for is taken as it is: it may be one that a fingerprint had in another table, and would
 /// get longer with every rebuild if it were rounded up. One that nobody asks for came about by parting, and takes what
 /// its slots hold.
-fn common_length<W: Words>(members: &[Member<W>], strings: &Strings, depth: u32) -> Option<u32> {
+fn common_length<P: Payload, W: Words>(
+    members: &[Member<W, P::Value>],
+    strings: &Strings<P>,
+    depth: u32,
+) -> Option<u32> {
     let [one, others @ ..] = members else { return None };
-    let content = |member: &Member<W>| member.least <= depth && member.tag == one.tag;
+    let content = |member: &Member<W, P::Value>| {
+        member.least <= depth && strings.payload().may_share(&one.value, &member.value)
+    };
     if !members.iter().all(content) {
         return None;
     }
@@ -93,16 +122,17 @@ fn common_length<W: Words>(members: &[Member<W>], strings: &Strings, depth: u32)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::string::Tags;
     use crate::hash::RawWords;
-    use crate::random::Random;
     use crate::table::Shape;
+    use twiceshy_testkit::Random;
 
     /// Strings of four bits at most, all others of which are 0: enough for keys to meet.
-    fn members(random: &mut Random, count: u64, bits: u32) -> Vec<Member<RawWords>> {
+    fn members(random: &mut Random, count: u64, bits: u32) -> Vec<Member<RawWords, u64>> {
         (0..count)
             .map(|_| Member {
                 words: RawWords(random.below(1 << bits) << (64 - bits)),
-                tag: random.below(2),
+                value: random.below(2),
                 least: random.below(12) as u32,
             })
             .collect()
@@ -113,7 +143,7 @@ mod tests {
         let mut random = Random(1);
         for round in 0..3000 {
             let (slot_bits, has_stop) = (1 + random.below(5) as u32, random.below(2) == 1);
-            let strings = Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1);
+            let strings = Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1, Tags);
             let count = 1 + random.below(6);
             let mut members = members(&mut random, count, 7);
             // Members of one quotient, as in a run.
@@ -122,18 +152,19 @@ mod tests {
             }
             let Ok(pieces) = cut(&mut members, &strings, 2) else {
                 // Only equal strings with different tags cannot be told apart.
-                let equal =
-                    |a: &Member<RawWords>, b: &Member<RawWords>| a.words.0 == b.words.0 && a.tag != b.tag;
+                let equal = |a: &Member<RawWords, u64>, b: &Member<RawWords, u64>| {
+                    a.words.0 == b.words.0 && a.value != b.value
+                };
                 assert!(members.iter().any(|a| members.iter().any(|b| equal(a, b))), "round {round}");
                 continue;
             };
-            let covers = |piece: &Piece, member: &Member<RawWords>| {
-                members[piece.member].words.common_bits(&member.words, piece.len) == piece.len
+            let covers = |piece: &Piece, member: &Member<RawWords, u64>| {
+                piece.first(&members).words.common_bits(&member.words, piece.len) == piece.len
             };
             for member in &members {
                 let own: Vec<&Piece> = pieces.iter().filter(|piece| covers(piece, member)).collect();
                 assert_eq!(own.len(), 1, "round {round}");
-                assert!(own[0].len >= member.least && members[own[0].member].tag == member.tag);
+                assert!(own[0].len >= member.least && own[0].first(&members).value == member.value);
             }
             for (i, piece) in pieces.iter().enumerate() {
                 assert_eq!(strings.fit(piece.len), piece.len);
@@ -145,9 +176,9 @@ mod tests {
                 // A shorter one would not do: somebody under it is not content.
                 let slots = strings.slots_for(piece.len);
                 if slots > 1 {
-                    let shorter = Piece { len: strings.bits_in(slots - 1), ..*piece };
+                    let shorter = Piece { len: strings.bits_in(slots - 1), ..piece.clone() };
                     let under: Vec<_> = members.iter().filter(|member| covers(&shorter, member)).collect();
-                    let content = under.iter().all(|m| m.least <= shorter.len && m.tag == under[0].tag);
+                    let content = under.iter().all(|m| m.least <= shorter.len && m.value == under[0].value);
                     assert!(!content, "round {round}, piece {i}");
                 }
             }

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
+use super::Core;
 use super::cut::{Member, cut};
-use super::{AdaptiveFilter, slot_limit};
-use crate::codec::string::{Strings, Table};
+use crate::codec::string::{Payload, Strings, Table};
 use crate::error::{Indistinguishable, RebuildError};
+use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
 use crate::table::{Extended, Loader, NoRoom, Shape, Slot};
 
 /// A table that is being filled.
-pub(super) struct Filler {
+pub(super) struct Filler<P> {
     loader: Loader<Extended>,
-    has_stop: bool,
-    pub(super) strings: Strings,
+    pub(super) strings: Strings<P>,
     entries: u64,
     /// Room for the slots of one entry.
     slots: Vec<Slot>,
@@ -61,25 +61,29 @@ impl<E> From<OutOfMemory> for FillError<E> {
     }
 }
 
-impl Filler {
+impl<P: Payload> Filler<P> {
     /// An empty table, which may get a larger spill area as long as it has no more than so many bytes.
-    pub(super) fn new((shape, has_stop): (Shape, bool), most_bytes: u64) -> Result<Self, OutOfMemory> {
-        let strings = Strings::new(&shape, has_stop);
+    pub(super) fn new(
+        (shape, has_stop): (Shape, bool),
+        payload: P,
+        most_bytes: u64,
+    ) -> Result<Self, OutOfMemory> {
+        let strings = Strings::new(&shape, has_stop, payload);
         let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
-        Ok(Self { loader, has_stop, strings, entries: 0, slots: Vec::new() })
+        Ok(Self { loader, strings, entries: 0, slots: Vec::new() })
     }
 
-    /// Appends the first `len` bits of a hash, with a tag.
+    /// Appends the first `len` bits of a hash, with what they carry.
     #[inline(always)]
-    pub(super) fn push(&mut self, words: &impl Words, len: u32, tag: u64) -> Result<(), NoRoom> {
+    pub(super) fn push(&mut self, words: &impl Words, len: u32, value: &P::Value) -> Result<(), NoRoom> {
         let quotient = self.loader.address().quotient(words.word(0));
-        if tag == 0 && len == self.strings.bits_in(1) {
-            let stop = u64::from(self.has_stop);
-            let window = words.window(self.strings.position_bits(), self.strings.slot_bits());
-            return self.push_head(quotient, window | stop);
+        if len == self.strings.bits_in(1)
+            && let Some(own) = self.strings.payload().in_head(value)
+        {
+            return self.push_head(quotient, self.strings.full_head(words) | own);
         }
         self.slots.clear();
-        self.strings.encode(words, len, tag, &mut self.slots);
+        self.strings.encode(words, len, value, &mut self.slots);
         match self.slots.as_slice() {
             [head] => self.loader.push_head(quotient, head.value)?,
             slots => self.loader.push(quotient, slots)?,
@@ -100,16 +104,16 @@ impl Filler {
     /// does not fit.
     pub(super) fn push_cut<W: Words, E>(
         &mut self,
-        members: &mut [Member<W>],
+        members: &mut [Member<W, P::Value>],
         from: u32,
     ) -> Result<(), FillError<E>> {
         let pieces = cut(members, &self.strings, from)?;
         self.slots.clear();
         let mut runs: Vec<PieceRun> = Vec::new();
         for piece in pieces {
-            let Member { words, tag, .. } = &members[piece.member];
-            let (quotient, start) = (self.loader.address().quotient(words.word(0)), self.slots.len());
-            self.strings.encode(words, piece.len, *tag, &mut self.slots);
+            let first_word = piece.first(members).words.word(0);
+            let (quotient, start) = (self.loader.address().quotient(first_word), self.slots.len());
+            piece.encode(members, &self.strings, &mut self.slots);
             match runs.last_mut().filter(|run| run.quotient == quotient) {
                 Some(run) => (run.slots.end, run.entries) = (self.slots.len(), run.entries + 1),
                 None => runs.push(PieceRun { quotient, slots: start..self.slots.len(), entries: 1 }),
@@ -124,11 +128,16 @@ impl Filler {
     }
 
     pub(super) fn finish(self) -> Filled {
-        Filled { table: self.loader.finish(), has_stop: self.has_stop, entries: self.entries }
+        Filled { has_stop: self.strings.has_stop(), table: self.loader.finish(), entries: self.entries }
     }
 }
 
-impl AdaptiveFilter {
+impl<P: Payload> Core<P> {
+    /// An empty table to be filled.
+    pub(super) fn filler(&self, size: (Shape, bool)) -> Result<Filler<P>, OutOfMemory> {
+        Filler::new(size, self.strings.payload(), self.most_bytes())
+    }
+
     /// Fills a table of the smallest size from `quotient_bits` on for which that works and which may be.
     pub(super) fn fill_from<T, E>(
         &self,

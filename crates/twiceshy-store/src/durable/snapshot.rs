@@ -6,7 +6,7 @@
 //! | 8 | 4 | version of this layout, 2 |
 //! | 12 | 4 | CRC-32 of bytes 16 to 63 and of bytes 0 to 11 |
 //! | 16 | 16 | the store that it belongs to |
-//! | 32 | 16 | the [history](crate::journal::History) of the last batch that the filter knows |
+//! | 32 | 16 | the [history](super::journal::History) of the last batch that the filter knows |
 //! | 48 | 8 | number of that batch |
 //! | 56 | 8 | keys in the store after it |
 //! | 64 | | the filter, in its own format with its own checksums |
@@ -21,14 +21,14 @@
 
 use std::io::{self, Read};
 
-use twiceshy::AdaptiveFilter;
 use twiceshy::error::ReadError;
 
+use super::journal::{History, Mark};
+use super::{Kept, StoreId};
 use crate::files::{self, Files};
-use crate::journal::{History, Mark};
 
 /// The name of the file.
-pub(crate) const NAME: &str = "filter.snapshot";
+pub(super) const NAME: &str = "filter.snapshot";
 /// What a snapshot of a newer version is renamed to.
 const SET_ASIDE: &str = "filter.snapshot.of-newer-version";
 
@@ -41,12 +41,9 @@ const HISTORY_AT: usize = 32;
 const NUMBER_AT: usize = 48;
 const KEYS_AT: usize = 56;
 
-/// A number that tells stores apart.
-pub(crate) type StoreId = [u8; 16];
-
 /// Why there is no filter from a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unusable {
+pub(super) enum Unusable {
     Missing,
     Newer { set_aside: String },
     OtherStore,
@@ -54,7 +51,7 @@ pub(crate) enum Unusable {
 }
 
 /// Writes a snapshot in place of the last one.
-pub(crate) fn write(files: &dyn Files, id: &StoreId, mark: Mark, filter: &AdaptiveFilter) -> io::Result<()> {
+pub(super) fn write(files: &dyn Files, id: &StoreId, mark: Mark, filter: &impl Kept) -> io::Result<()> {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(MAGIC);
     header[8..SUM_AT].copy_from_slice(&VERSION.to_le_bytes());
@@ -78,7 +75,7 @@ fn sum(header: &[u8; HEADER_BYTES]) -> u32 {
 }
 
 /// Reads the snapshot of a store. The outer error is one of the folder: whether there is a snapshot is not known.
-pub(crate) fn read(files: &dyn Files, id: &StoreId) -> io::Result<Result<(AdaptiveFilter, Mark), Unusable>> {
+pub(super) fn read<F: Kept>(files: &dyn Files, id: &StoreId) -> io::Result<Result<(F, Mark), Unusable>> {
     let Some(mut file) = files.open(NAME)? else { return Ok(Err(Unusable::Missing)) };
     let found = read_file(&mut *file, id);
     drop(file);
@@ -123,7 +120,7 @@ fn unreadable(error: io::Error) -> Problem {
     }
 }
 
-fn read_file(mut file: &mut dyn Read, id: &StoreId) -> Result<(AdaptiveFilter, Mark), Problem> {
+fn read_file<F: Kept>(file: &mut dyn Read, id: &StoreId) -> Result<(F, Mark), Problem> {
     let mut header = [0; HEADER_BYTES];
     if let Err(error) = file.read_exact(&mut header) {
         return Err(match error.kind() {
@@ -145,7 +142,7 @@ fn read_file(mut file: &mut dyn Read, id: &StoreId) -> Result<(AdaptiveFilter, M
     if header[ID_AT..HISTORY_AT] != *id {
         return Err(Problem::Unusable(Unusable::OtherStore));
     }
-    let filter = AdaptiveFilter::read_from(&mut file).map_err(|error| match error {
+    let filter = F::read_from(file).map_err(|error| match error {
         ReadError::Io(error) => unreadable(error),
         ReadError::NewerVersion { .. } => Problem::Newer,
         error => damaged(error.to_string()),

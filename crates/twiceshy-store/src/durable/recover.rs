@@ -5,23 +5,21 @@
 //! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
 //! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
 
-use twiceshy::error::SetError;
-use twiceshy::{AdaptiveFilter, AdaptiveSet, Growth, Record};
+use twiceshy::adaptive::{Growth, Record};
 
-use super::save::file_error;
+use super::journal::{self, Event, Extent, Mark};
+use super::snapshot::{self, Unusable};
+use super::{Kept, StoreId, file_error};
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::files::Files;
-use crate::journal::{self, Event, Extent, Mark};
-use crate::rows::Rows;
-use crate::snapshot::{self, StoreId, Unusable};
 
 /// A journal with more records than this, and with more than one for so many keys, is not done again record by record:
 /// one pass over all rows is faster, and comes to the same.
 const MANY_RECORDS: u64 = 1_000;
 const ROWS_PER_RECORD: u64 = 10;
 
-pub(super) const UNLIMITED: Growth = Growth::Grow { max_bytes: None };
+const UNLIMITED: Growth = Growth::Grow { max_bytes: None };
 
 /// How a store came by its filter when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +42,8 @@ pub enum Recovery {
 }
 
 /// A filter that fits the rows.
-pub(super) struct Opened {
-    pub(super) filter: AdaptiveFilter,
+pub(super) struct Opened<F> {
+    pub(super) filter: F,
     pub(super) extent: Extent,
     pub(super) keys: u64,
     /// Records that no snapshot knows.
@@ -55,15 +53,15 @@ pub(super) struct Opened {
     pub(super) recovery: Recovery,
 }
 
-pub(super) fn recover(
+/// Makes the filter. `empty` is one without keys, with the settings of this store.
+pub(super) fn recover<F: Kept>(
     engine: &dyn Engine,
     files: &dyn Files,
-    rows: &Rows,
+    rows: &F::Rows,
     id: &StoreId,
-    empty: AdaptiveFilter,
-    growth: Growth,
-) -> Result<Opened, StoreError> {
-    let snapshot = snapshot::read(files, id)
+    empty: F,
+) -> Result<Opened<F>, StoreError> {
+    let snapshot = snapshot::read::<F>(files, id)
         .map_err(|source| file_error("read", files, snapshot::NAME, source))?
         .map_err(|why| match why {
             Unusable::Missing => "there is no snapshot of the filter".to_owned(),
@@ -88,7 +86,7 @@ pub(super) fn recover(
     }
     let (hints, why) = match snapshot {
         Ok((mut filter, mark)) => {
-            filter.set_growth(growth);
+            filter.set_growth(empty.growth());
             let why = if filter.hasher() != empty.hasher() {
                 "the snapshot of the filter was made with another hash key"
             } else if mark.number < extent.cleared.number {
@@ -122,36 +120,31 @@ pub(super) fn recover(
 }
 
 /// Does again what the journal says on top of a snapshot.
-fn replay(
+fn replay<F: Kept>(
     engine: &dyn Engine,
-    rows: &Rows,
-    mut filter: AdaptiveFilter,
+    rows: &F::Rows,
+    mut filter: F,
     snapshot: Mark,
     extent: Extent,
-) -> Result<Opened, StoreError> {
+) -> Result<Opened<F>, StoreError> {
     let growth = filter.growth();
     // What is there must fit: that it is done again in another order may take a slot more.
     filter.set_growth(UNLIMITED);
-    let mut set = AdaptiveSet::from_parts(filter, rows.clone());
     let mut records = 0;
-    // Mistakes last: they hold for all keys that are there now.
-    for mistakes in [false, true] {
-        journal::read(engine, &mut |mark, event| {
-            let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
-            if mark.number <= snapshot.number || is_mistake != mistakes {
-                return Ok(());
-            }
-            records += 1;
-            match event {
-                Event::Inserted(head) => {
-                    rows.keys_with(head)?.iter().try_for_each(|key| set.cover(key.as_slice(), 0))
+    let mut filter = filter.replayed(rows, |replay| {
+        // Mistakes last: they hold for all keys that are there now.
+        for mistakes in [false, true] {
+            journal::read(engine, &mut |mark, event| {
+                let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
+                if mark.number <= snapshot.number || is_mistake != mistakes {
+                    return Ok(());
                 }
-                Event::Other(record) => set.replay(&record),
-            }
-            .map_err(set_error)
-        })?;
-    }
-    let (mut filter, _) = set.into_parts();
+                records += 1;
+                replay(event)
+            })?;
+        }
+        Ok(())
+    })?;
     filter.set_growth(growth);
     let last = if extent.last.number > snapshot.number { extent.last } else { snapshot };
     filter.set_len(last.keys);
@@ -167,13 +160,13 @@ fn replay(
 }
 
 /// Builds the filter from all rows. Fingerprints are as long as those in `hints`, so what was learned stays learned.
-fn rebuild(
+fn rebuild<F: Kept>(
     engine: &dyn Engine,
-    rows: &Rows,
-    hints: &AdaptiveFilter,
+    rows: &F::Rows,
+    hints: &F,
     extent: Extent,
     why: String,
-) -> Result<Opened, StoreError> {
+) -> Result<Opened<F>, StoreError> {
     let mut mistakes = Vec::new();
     journal::read(engine, &mut |_, event| {
         if let Event::Other(record @ Record::Separate(_)) = event {
@@ -181,28 +174,16 @@ fn rebuild(
         }
         Ok(())
     })?;
-    let set = match AdaptiveSet::recover(hints, rows.clone(), mistakes.iter().cloned()) {
+    let mut filter = match hints.rebuilt(rows, &mistakes) {
         // A store that has reached its limit can be opened all the same. Fresh fingerprints take a few slots more.
-        Err(SetError::Full { .. }) => {
+        Err(StoreError::FilterFull { .. }) => {
             let mut hints = hints.try_clone()?;
             hints.set_growth(UNLIMITED);
-            AdaptiveSet::recover(&hints, rows.clone(), mistakes)
+            hints.rebuilt(rows, &mistakes)?
         }
-        set => set,
+        filter => filter?,
     };
-    let set = set.map_err(set_error)?;
-    let keys = set.len();
-    let (mut filter, _) = set.into_parts();
+    let keys = filter.len();
     filter.set_growth(hints.growth());
     Ok(Opened { filter, extent, keys, records: 0, is_saved: false, recovery: Recovery::Rebuilt { why } })
-}
-
-pub(super) fn set_error(error: SetError<StoreError>) -> StoreError {
-    match error {
-        SetError::Map(error) => error,
-        SetError::Full { used, slots } => StoreError::FilterFull { used, slots },
-        SetError::Indistinguishable(error) => error.into(),
-        SetError::Memory(error) => error.into(),
-        error => StoreError::damaged(error.to_string()),
-    }
 }

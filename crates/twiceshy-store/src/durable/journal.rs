@@ -9,7 +9,7 @@
 //! | 0 | 8 | keys in the store after this batch, little-endian |
 //! | 8 | 4 | how many keys came, little-endian |
 //! | 12 | 4 each | the heads of their rows |
-//! | | | records of what else happened, one behind the other ([`Record`]) |
+//! | | | records of what else happened, one after the other ([`Record`]) |
 //!
 //! Heads instead of hashes, because every byte here is written once more for every key.
 //!
@@ -25,7 +25,7 @@
 
 use std::ops::ControlFlow;
 
-use twiceshy::Record;
+use twiceshy::adaptive::Record;
 
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;

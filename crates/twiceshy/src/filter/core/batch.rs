@@ -1,45 +1,31 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
-use super::AdaptiveFilter;
+use super::Core;
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
-use crate::codec::string::{Strings, Table};
+use crate::codec::string::{Payload, Strings, Table};
 use crate::filter::batch::{AHEAD, CHUNK, hash_all};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 
-impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
-    /// [`contains`](Self::contains) for every key, in order.
-    ///
-    /// # Panics
-    ///
-    /// If there are not as many answers as keys.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "as many answers as keys");
+impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
+    /// Whether fingerprints cover keys, in order; as many answers as keys.
+    pub(crate) fn contains_batch<K: Key>(&self, hasher: &Hasher, keys: &[K], found: &mut [bool]) {
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
-            let words = KeysAndHashes { hasher: &self.hasher, keys, hashes };
-            dispatch(ContainsAll { table: &self.table, strings: self.strings(), words, found });
+            let hashes = hash_all(&mut hashes, keys, |key| hasher.hash(key));
+            let words = KeysAndHashes { hasher, keys, hashes };
+            dispatch(ContainsAll { table: &self.table, strings: self.strings, words, found });
         }
     }
 
-    /// [`contains_batch`](Self::contains_batch) for callers who hash themselves; see
-    /// [`contains_hash`](Self::contains_hash).
-    ///
-    /// # Panics
-    ///
-    /// If there are not as many answers as hashes.
-    pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
-        dispatch(ContainsAll { table: &self.table, strings: self.strings(), words: Hashes(hashes), found });
+    /// [`contains_batch`](Self::contains_batch) for hashes.
+    pub(crate) fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
+        dispatch(ContainsAll { table: &self.table, strings: self.strings, words: Hashes(hashes), found });
     }
-}
 
-impl AdaptiveFilter {
-    /// Asks the CPU for the memory that a key with this hash will need: call it for keys that are still some keys
-    /// ahead.
-    #[inline]
-    pub fn prefetch(&self, hash: u64) {
+    /// Asks the CPU for the memory that a key with this hash will need.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
         self.table.prefetch(Portable, hash);
     }
 }
@@ -82,14 +68,14 @@ impl Many for Hashes<'_> {
     }
 }
 
-struct ContainsAll<'a, B, W> {
+struct ContainsAll<'a, P, B, W> {
     table: &'a Table<B>,
-    strings: Strings,
+    strings: Strings<P>,
     words: W,
     found: &'a mut [bool],
 }
 
-impl<B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, B, W> {
+impl<P: Payload, B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, P, B, W> {
     type Output = ();
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {

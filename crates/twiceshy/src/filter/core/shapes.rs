@@ -5,14 +5,52 @@
 //! having learned anything. So slots are as wide as the lengths ask for, and a stop bit ends each string where it ended
 //! before.
 
-use super::builder::quotient_bits_for;
-use super::{AdaptiveFilter, Growth};
+use super::Core;
+use crate::codec::string::Payload;
 use crate::error::BuildError;
 use crate::filter::room::{Crowded, Effort, Remedy};
+use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
 use crate::table::{Full, Shape};
 
-impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
-    /// The shape of this filter with another number of quotient bits, and whether it has stop bits. `None`
+/// The share of the slots, in percent, that a capacity leaves free for adaptations.
+const ADAPTATION_PERCENT: u64 = 5;
+
+/// What a filter does when it is full of keys or adaptations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Growth {
+    /// It doubles, so that nothing it learned is ever lost.
+    Grow {
+        /// The most bytes that the table may have, if there is a limit.
+        max_bytes: Option<u64>,
+    },
+    /// It refuses the operation with an error.
+    Refuse,
+}
+
+/// The highest error rate of a filter with remainders of at least this many bits: when it is as full as can
+/// be and, if it grows, has fingerprints of every age.
+pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
+    let (load, bits) = (MAX_LOAD_PERCENT as f64 / 100.0, f64::from(remainder_bits));
+    match growth {
+        Growth::Refuse => load * (-bits).exp2(),
+        Growth::Grow { .. } => load * (bits + 2.0) * (-bits - 1.0).exp2(),
+    }
+}
+
+/// The fewest quotient bits with room for `keys` keys and some adaptations.
+pub(crate) fn quotient_bits_for(keys: u64) -> Result<u32, BuildError> {
+    let room = |bits: u32| slot_limit(&Shape::new(bits, 1)) - (1 << bits) * ADAPTATION_PERCENT / 100;
+    (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= room(bits)).ok_or_else(|| BuildError::OutOfRange {
+        what: "capacity",
+        min: 0,
+        max: room(Shape::MAX_QUOTIENT_BITS),
+        found: keys,
+    })
+}
+
+impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
+    /// The shape of this core with another number of quotient bits, and whether it has stop bits. `None`
     /// if there is none.
     pub(super) fn shape_for(&self, quotient_bits: u32) -> Option<(Shape, bool)> {
         if quotient_bits > Shape::MAX_QUOTIENT_BITS {
@@ -20,29 +58,44 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         }
         let shape = self.table.shape();
         if self.entries == 0 {
-            return Some((shape.resized(quotient_bits, self.remainder_bits), false));
+            return Some((shape.resized(quotient_bits, self.remainder_bits + self.own_bits()), false));
         }
         // The bits of a string that fit one slot: what single slots hold now must fit again.
-        let now = self.strings().bits_in(1);
+        let now = self.strings.bits_in(1);
         let bits = now.saturating_sub(self.position_bits(quotient_bits)).max(self.remainder_bits);
-        (bits < 64).then(|| (shape.resized(quotient_bits, bits + 1), true))
+        self.with_stop(quotient_bits, bits)
+    }
+
+    /// A shape with stop bits whose single slots hold strings of so many bits.
+    fn with_stop(&self, quotient_bits: u32, bits: u32) -> Option<(Shape, bool)> {
+        let slot_bits = bits + 1 + self.own_bits();
+        (slot_bits <= 64).then(|| (self.table.shape().resized(quotient_bits, slot_bits), true))
+    }
+
+    /// How many bits of a head are not of its string.
+    fn own_bits(&self) -> u32 {
+        self.strings.payload().head_bits()
     }
 
     /// A shape for the fingerprints of two filters, and whether it has stop bits.
     pub(super) fn shape_for_union<C: AsRef<[u8]>>(
         &self,
-        other: &AdaptiveFilter<C>,
+        other: &Core<P, C>,
         quotient_bits: u32,
     ) -> Option<(Shape, bool)> {
         let same = self.quotient_bits() == other.quotient_bits() && self.slot_bits() == other.slot_bits();
-        if same && quotient_bits == self.quotient_bits() && !self.has_stop && !other.has_stop {
+        if same && quotient_bits == self.quotient_bits() && !self.has_stop() && !other.has_stop() {
             return Some((*self.table.shape(), false));
         }
         // What a single slot holds in either filter must fit a single slot.
-        let longest = self.strings().bits_in(1).max(other.strings().bits_in(1));
+        let longest = self.strings.bits_in(1).max(other.strings.bits_in(1));
         let least = self.remainder_bits.max(other.remainder_bits);
         let bits = longest.saturating_sub(self.position_bits(quotient_bits)).max(least);
-        (bits < 64).then(|| (self.table.shape().resized(quotient_bits, bits + 1), true))
+        self.with_stop(quotient_bits, bits)
+    }
+
+    fn has_stop(&self) -> bool {
+        self.strings.has_stop()
     }
 
     /// A shape with at least `least` quotient bits for some keys whose fingerprints are as long as those here, and
@@ -57,7 +110,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     ) -> Result<Option<(Shape, bool)>, BuildError> {
         if !matches!(self.growth, Growth::Grow { max_bytes: None }) {
             return Ok(match least <= self.quotient_bits() {
-                true => Some((*self.table.shape(), self.has_stop)),
+                true => Some((*self.table.shape(), self.has_stop())),
                 false => self.shape_for(least).filter(|(shape, _)| self.may_have(shape)),
             });
         }
@@ -67,8 +120,9 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
             // What is longer than a single slot holds now was learned, and takes several slots again: keys that come later
             // must not get fingerprints as long as that, or the next rebuild would take those for learned.
             let position_bits = self.position_bits(quotient_bits);
-            let fresh = self.strings().bits_in(1).saturating_sub(position_bits).max(self.remainder_bits);
-            let slots = Slots::for_lengths(&lengths, position_bits, self.remainder_bits, fresh);
+            let fresh = self.strings.bits_in(1).saturating_sub(position_bits).max(self.remainder_bits);
+            let slots =
+                Slots::for_lengths(&lengths, position_bits, self.own_bits(), self.remainder_bits, fresh);
             let needed = (keys as f64 * slots.per_entry).ceil() as u64;
             let enough = quotient_bits_for(needed)?;
             if enough <= quotient_bits {
@@ -130,29 +184,36 @@ struct Slots {
 
 impl Slots {
     /// The slots that take the least space for fingerprints of which `lengths[n]` have `n` bits, and hold strings of no more
-    /// than `most` bits. All get fresh length at least.
-    fn for_lengths(lengths: &[u64], position_bits: u32, remainder_bits: u32, most: u32) -> Self {
+    /// than `most` bits. All get fresh length at least. `own_bits` of a head are not of the string.
+    fn for_lengths(
+        lengths: &[u64],
+        position_bits: u32,
+        own_bits: u32,
+        remainder_bits: u32,
+        most: u32,
+    ) -> Self {
         // How many entries have so many bits to be stored.
         let stored = || {
             let all = (0..).zip(lengths).filter(|(_, count)| **count > 0);
-            all.map(|(len, &count)| ((len as u32).saturating_sub(position_bits).max(remainder_bits), count))
+            let stored = |len: u32| len.saturating_sub(position_bits).max(remainder_bits) + own_bits;
+            all.map(move |(len, &count)| (stored(len), count))
         };
-        let entries: u64 = lengths.iter().sum();
+        let (entries, fresh): (u64, _) = (lengths.iter().sum(), remainder_bits + own_bits);
         let taking = |bits: u32, stop: u32| {
             let slots: u64 =
                 stored().map(|(len, count)| u64::from((len + stop).div_ceil(bits)) * count).sum();
             Self { bits, have_stop: stop == 1, per_entry: slots as f64 / entries as f64 }
         };
         if entries == 0 {
-            return Self { bits: remainder_bits, have_stop: false, per_entry: 1.0 };
+            return Self { bits: fresh, have_stop: false, per_entry: 1.0 };
         }
         // Beside its bits a slot has those of its block.
         let space = |slots: &Self| slots.per_entry * f64::from(8 * slots.bits + 25);
         // Without a stop bit only lengths that fill their slots can be held.
-        let fills_slots = stored().all(|(len, _)| len % remainder_bits == 0);
-        let whole = fills_slots.then(|| taking(remainder_bits, 0));
+        let fills_slots = stored().all(|(len, _)| len % fresh == 0);
+        let whole = fills_slots.then(|| taking(fresh, 0));
         let widths =
-            whole.into_iter().chain((remainder_bits + 1..=most.min(62) + 1).map(|bits| taking(bits, 1)));
+            whole.into_iter().chain((fresh + 1..=(most + own_bits).min(62) + 1).map(|bits| taking(bits, 1)));
         widths.min_by(|one, other| space(one).total_cmp(&space(other))).unwrap_or(taking(63, 1))
     }
 }
@@ -170,30 +231,30 @@ mod tests {
     #[test]
     fn fresh_lengths_fill_their_slots() {
         for none in [lengths(&[]), lengths(&[(3, 5)]), lengths(&[(22, 5)])] {
-            let slots = Slots::for_lengths(&none, 10, 12, 60);
+            let slots = Slots::for_lengths(&none, 10, 0, 12, 60);
             assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.0 });
         }
     }
 
     #[test]
     fn what_was_learned_on_this_grid_stays_on_it() {
-        let slots = Slots::for_lengths(&lengths(&[(22, 75), (34, 25)]), 10, 12, 60);
+        let slots = Slots::for_lengths(&lengths(&[(22, 75), (34, 25)]), 10, 0, 12, 60);
         assert_eq!(slots, Slots { bits: 12, have_stop: false, per_entry: 1.25 });
     }
 
     #[test]
     fn slots_are_as_wide_as_most_lengths_ask_for() {
         // From 2^13 slots to 2^10: three bits more, and one for the stop bit.
-        let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 12, 60);
+        let slots = Slots::for_lengths(&lengths(&[(25, 99), (24, 50), (49, 1)]), 10, 0, 12, 60);
         assert_eq!((slots.bits, slots.have_stop), (16, true));
         // Also if they happen to fill narrower slots: two of 4 bits take more than one of 9.
-        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4, 60);
+        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 0, 4, 60);
         assert_eq!(slots, Slots { bits: 9, have_stop: true, per_entry: 1.0 });
         // Not wider than what fresh ones hold.
-        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 4, 5);
+        let slots = Slots::for_lengths(&lengths(&[(20, 100)]), 12, 0, 4, 5);
         assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (4, false, 2.0));
         // Not as wide as a few long ones ask for.
-        let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 12, 60);
+        let slots = Slots::for_lengths(&lengths(&[(23, 9), (60, 1)]), 10, 0, 12, 60);
         assert_eq!((slots.bits, slots.have_stop, slots.per_entry), (14, true, 1.3));
     }
 }

@@ -8,21 +8,17 @@
 
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::sync::Arc as StdArc;
+use std::sync::Arc;
 
-use twiceshy::AdaptiveFilter;
+use twiceshy::adaptive::Growth;
 
-use super::builder::StoreBuilder;
-use super::recover::{Opened, Recovery, UNLIMITED, recover};
-use super::save::file_error;
-use super::{AdaptiveStore, Shared, Writer};
+use super::journal::{Extent, Mark};
+use super::recover::{Opened, Recovery, recover};
+use super::{Durable, Journal, Kept, StoreId, file_error, journal, snapshot};
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
-use crate::journal::{self, Extent, Mark};
-use crate::rows::Rows;
-use crate::snapshot::{self, StoreId};
-use crate::sync::{Arc, Mutex, RwLock};
+use crate::sync::{Mutex, RwLock};
 
 /// The file that says what the folder is.
 const DESCRIPTION: &str = "twiceshy-store";
@@ -35,13 +31,13 @@ const ID: &[u8] = b"id";
 const FILTER: &[u8] = b"filter";
 
 /// What is in a folder.
-pub(super) enum Layout {
+pub(crate) enum Layout {
     Empty,
     Store { engine: String },
 }
 
 /// Reads what is in a folder.
-pub(super) fn layout(files: &dyn Files) -> Result<Layout, StoreError> {
+pub(crate) fn layout(files: &dyn Files) -> Result<Layout, StoreError> {
     Ok(match describe(files)? {
         Some(Description { engine, .. }) => Layout::Store { engine },
         None => Layout::Empty,
@@ -92,91 +88,91 @@ fn write_description(files: &dyn Files, engine: &dyn Engine, id: &StoreId) -> Re
         .map_err(|source| file_error("write", files, DESCRIPTION, source))
 }
 
-/// Opens a store, or makes one.
-pub(super) fn open(
-    settings: StoreBuilder,
-    engine: StdArc<dyn Engine>,
-    files: Box<dyn Files>,
-) -> Result<AdaptiveStore, StoreError> {
-    let described = describe(&*files)?;
-    let mut stored = stored_settings(&*engine)?;
-    if described.is_none() && settings.may_create() && stored.is_some() && is_unused(&*engine)? {
-        // It was being made and the last step is missing. Whoever makes it now may have chosen other settings.
-        stored = None;
-    }
-    let is_new = stored.is_none();
-    let (id, mut empty) = match (stored, &described) {
-        (Some((id, empty)), Some(description)) if description.id == id => (id, empty),
-        (Some(_), Some(_)) => {
-            return Err(StoreError::damaged("its rows belong to another store than its other files"));
+/// What is chosen about a store whenever it is opened.
+pub(crate) struct Opening {
+    /// Whether a store is made if there is none.
+    pub(crate) may_create: bool,
+    /// How far the filter may grow.
+    pub(crate) growth: Growth,
+    /// What a write survives once it was acknowledged.
+    pub(crate) durability: Durability,
+    /// A journal with fewer records is not worth a snapshot.
+    pub(crate) few_records: u64,
+}
+
+impl<F: Kept> Durable<F> {
+    /// Opens a store, or makes one. `make` makes a filter for a new store, and the bytes of one without slots for keys:
+    /// what the store remembers of its settings.
+    pub(crate) fn open(
+        opening: Opening,
+        engine: Arc<dyn Engine>,
+        files: Box<dyn Files>,
+        make: impl FnOnce() -> Result<(F, Vec<u8>), StoreError>,
+    ) -> Result<(Self, Journal), StoreError> {
+        let Opening { may_create, growth, durability, few_records } = opening;
+        let described = describe(&*files)?;
+        let mut stored = stored_settings::<F>(&*engine)?;
+        if described.is_none() && may_create && stored.is_some() && is_unused(&*engine)? {
+            // It was being made and the last step is missing. Whoever makes it now may have chosen other settings.
+            stored = None;
         }
-        (None, Some(_)) => return Err(StoreError::damaged("the rows that it had are gone")),
-        // The description was deleted.
-        (Some((id, empty)), None) => {
-            write_description(&*files, &*engine, &id)?;
-            (id, empty)
-        }
-        (None, None) if !settings.may_create() => {
-            return Err(StoreError::NoStore { path: files.path().to_owned() });
-        }
-        (None, None) => create(&settings, &*engine, &*files)?,
-    };
-    empty.set_growth(settings.growth());
-    let rows = Rows::new(StdArc::clone(&engine), empty.hasher().clone());
-    let opened = if is_new {
-        Opened {
-            filter: empty,
-            extent: Extent::default(),
-            keys: 0,
-            records: 0,
-            is_saved: true,
-            recovery: Recovery::Created,
-        }
-    } else {
-        recover(&*engine, &*files, &rows, &id, empty, settings.growth())?
-    };
-    let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
-    let mark = Mark { keys, ..extent.last };
-    let writer = Writer {
-        mark,
-        number: mark.number,
-        history: random()?,
-        records,
-        retry_at: 0,
-        learned: Vec::new(),
-        is_saved,
-        waiting: Vec::new(),
-    };
-    Ok(AdaptiveStore {
-        shared: Arc::new(Shared {
+        let is_new = stored.is_none();
+        let (id, mut empty) = match (stored, &described) {
+            (Some((id, empty)), Some(description)) if description.id == id => (id, empty),
+            (Some(_), Some(_)) => {
+                return Err(StoreError::damaged("its rows belong to another store than its other files"));
+            }
+            (None, Some(_)) => return Err(StoreError::damaged("the rows that it had are gone")),
+            // The description was deleted.
+            (Some((id, empty)), None) => {
+                write_description(&*files, &*engine, &id)?;
+                (id, empty)
+            }
+            (None, None) if !may_create => {
+                return Err(StoreError::NoStore { path: files.path().to_owned() });
+            }
+            (None, None) => create(&*engine, &*files, make)?,
+        };
+        empty.set_growth(growth);
+        let rows = empty.rows(Arc::clone(&engine));
+        let opened = if is_new {
+            Opened {
+                filter: empty,
+                extent: Extent::default(),
+                keys: 0,
+                records: 0,
+                is_saved: true,
+                recovery: Recovery::Created,
+            }
+        } else {
+            recover(&*engine, &*files, &rows, &id, empty)?
+        };
+        let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
+        let mark = Mark { keys, ..extent.last };
+        let (number, history) = (mark.number, random()?);
+        let journal = Journal { mark, number, history, records, retry_at: 0, learned: Vec::new(), is_saved };
+        let durable = Self {
             engine,
             rows,
             files,
             id,
-            durability: settings.level(),
-            few_records: settings.few_records(),
+            durability,
+            few_records,
             recovery,
             filter: RwLock::new(filter),
-            writer: Mutex::new(writer),
             saving: Mutex::new(()),
-            lessons: Mutex::default(),
             keys: keys.into(),
-            counters: Default::default(),
-            is_helped: false.into(),
-            helper: Mutex::new(None),
-        }),
-    })
+        };
+        Ok((durable, journal))
+    }
 }
 
-/// The number of a store, and its filter without keys.
-type Settings = (StoreId, AdaptiveFilter);
-
-fn stored_settings(engine: &dyn Engine) -> Result<Option<Settings>, StoreError> {
+fn stored_settings<F: Kept>(engine: &dyn Engine) -> Result<Option<(StoreId, F)>, StoreError> {
     let (Some(id), Some(filter)) = (engine.get(Space::Meta, ID)?, engine.get(Space::Meta, FILTER)?) else {
         return Ok(None);
     };
     let id = id.try_into().map_err(|_| StoreError::damaged("its id has the wrong length"))?;
-    let filter = AdaptiveFilter::from_bytes(&filter)
+    let filter = F::from_bytes(&filter)
         .map_err(|error| StoreError::damaged(format!("the settings of its filter: {error}")))?;
     Ok(Some((id, filter)))
 }
@@ -197,18 +193,16 @@ fn random() -> Result<[u8; 16], StoreError> {
     Ok(bytes)
 }
 
-fn create(settings: &StoreBuilder, engine: &dyn Engine, files: &dyn Files) -> Result<Settings, StoreError> {
+fn create<F: Kept>(
+    engine: &dyn Engine,
+    files: &dyn Files,
+    make: impl FnOnce() -> Result<(F, Vec<u8>), StoreError>,
+) -> Result<(StoreId, F), StoreError> {
     let id = random()?;
-    let empty = settings.new_filter()?;
-    // Its settings, not its slots: there may be room for many keys. Only a filter with a limit is kept as large as it is,
-    // because one that grew to that size would need a bit more for every slot.
-    let kept = match settings.growth() {
-        UNLIMITED => settings.clone().hasher(empty.hasher().clone()).capacity(0).new_filter()?.to_bytes(),
-        _ => empty.to_bytes(),
-    };
+    let (empty, settings) = make()?;
     let mut batch = Batch::new();
     batch.put(Space::Meta, ID.to_vec(), id.to_vec());
-    batch.put(Space::Meta, FILTER.to_vec(), kept);
+    batch.put(Space::Meta, FILTER.to_vec(), settings);
     engine.write(batch, Durability::Power)?;
     snapshot::write(files, &id, Mark::default(), &empty)
         .map_err(|source| file_error("write", files, snapshot::NAME, source))?;

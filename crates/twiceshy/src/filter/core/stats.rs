@@ -1,7 +1,8 @@
 //! What a filter knows of itself.
 
-use super::AdaptiveFilter;
-use super::builder::highest_rate;
+use super::Core;
+use super::shapes::highest_rate;
+use crate::codec::string::Payload;
 
 /// Counts of what mutating calls did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,11 +14,11 @@ pub(super) struct Counters {
     pub(super) rejuvenated: u64,
 }
 
-/// What happened to an [`AdaptiveFilter`] since it was made or read. Queries are not counted: they change
+/// What happened to an [`AdaptiveFilter`](crate::AdaptiveFilter) since it was made or read. Queries are not counted: they change
 /// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AdaptiveStats {
+pub struct Stats {
     /// False positives that were reported.
     pub reported: u64,
     /// Those of them that were fixed.
@@ -30,7 +31,8 @@ pub struct AdaptiveStats {
     pub rejuvenated: u64,
 }
 
-/// How long the fingerprints of an [`AdaptiveFilter`] are. Made by [`AdaptiveFilter::lengths`].
+/// How long the fingerprints of an [`AdaptiveFilter`](crate::AdaptiveFilter) are. Made by
+/// [`lengths`](crate::AdaptiveFilter::lengths).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Lengths {
@@ -45,16 +47,15 @@ pub struct Lengths {
     pub expected_error_rate: f64,
 }
 
-impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
-    /// What happened since the filter was made or read.
-    pub fn stats(&self) -> AdaptiveStats {
+impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
+    pub(crate) fn stats(&self) -> Stats {
         let Counters { reported, fixed, adaptation_slots, growths, rejuvenated } = self.counters;
-        AdaptiveStats { reported, fixed, adaptation_slots, growths, rejuvenated }
+        Stats { reported, fixed, adaptation_slots, growths, rejuvenated }
     }
 
     /// How long the fingerprints are, and which error rate follows. Reads the whole table.
-    pub fn lengths(&self) -> Lengths {
-        let (strings, table) = (self.strings(), &self.table);
+    pub(crate) fn lengths(&self) -> Lengths {
+        let (strings, table) = (self.strings, &self.table);
         let mut lengths =
             Lengths { bits: Vec::new(), ages: Vec::new(), extended: 0, expected_error_rate: 0.0 };
         // Nearly all are in a single slot, and lack up to as many bits as it has.
@@ -80,14 +81,8 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         lengths
     }
 
-    /// The probability that a key that is not in the set and was never asked for is found now, from the
-    /// actual lengths of the fingerprints. Reads the whole table.
-    pub fn expected_error_rate(&self) -> f64 {
-        self.lengths().expected_error_rate
-    }
-
-    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
-    pub fn highest_error_rate(&self) -> f64 {
+    /// The error rate that is kept at every size, as long as nothing is merged.
+    pub(crate) fn highest_error_rate(&self) -> f64 {
         highest_rate(self.remainder_bits, self.growth)
     }
 }

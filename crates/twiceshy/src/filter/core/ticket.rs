@@ -14,25 +14,28 @@ const STRIPE_BITS: u32 = 6;
 
 /// A fingerprint that a key has met, and the state of the filter at that time.
 ///
-/// Made by [`query`](super::AdaptiveFilter::query) and [`insert`](super::AdaptiveFilter::insert). Look up
+/// Made by [`query`](crate::AdaptiveFilter::query) and [`insert`](crate::AdaptiveFilter::insert). Look up
 /// the keys under [`prefix`](Self::prefix) and come back with the ticket; if a key came or went in the
 /// meantime, the answer is `Stale` and nothing happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
+pub struct Ticket<V = u64> {
     pub(super) prefix: Prefix,
-    pub(super) tag: u64,
+    /// What the fingerprint carries.
+    pub(crate) value: V,
     pub(super) stamp: u64,
 }
 
-impl Ticket {
+impl<V> Ticket<V> {
     /// The fingerprint: the keys under it are those whose hashes begin like this.
     pub fn prefix(&self) -> &Prefix {
         &self.prefix
     }
+}
 
+impl Ticket {
     /// The tag of the fingerprint, 0 if none was given.
     pub fn tag(&self) -> u64 {
-        self.tag
+        self.value
     }
 }
 

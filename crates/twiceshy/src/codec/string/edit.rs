@@ -1,0 +1,198 @@
+//! Changing entries: a new one, one that gets longer, and one that others take the place of.
+//!
+//! Each is a plan that may fail and a deed that cannot, in one [`Kernel`]. Values have any type; whether keys may share an
+//! entry was decided before.
+
+use super::{Entry, Found, Payload, Strings, Table};
+use crate::bits::cpu::{Cpu, Kernel};
+use crate::hash::{MAX_BITS, Words};
+use crate::prefix::Prefix;
+use crate::table::{Edit, Full, Limits, Run, Slot};
+
+/// An entry and where it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) quotient: u64,
+    pub(crate) run: Run,
+    pub(crate) entry: Entry,
+}
+
+/// What became of a hash.
+pub(crate) enum Outcome {
+    Stored,
+    Covered(Place),
+    Full(Full),
+    Indistinguishable,
+}
+
+/// What could become of a hash.
+pub(crate) enum Plan {
+    Fits { edit: Edit, slots: Vec<Slot> },
+    Covered(Place),
+    Full(Full),
+    Indistinguishable,
+}
+
+/// Plans an entry for a hash that no other covers.
+pub(crate) struct PlanNew<'a, P: Payload, W> {
+    pub(crate) table: &'a Table,
+    pub(crate) strings: Strings<P>,
+    pub(crate) words: &'a W,
+    pub(crate) value: &'a P::Value,
+    pub(crate) limits: Limits,
+}
+
+impl<P: Payload, W: Words> Kernel for PlanNew<'_, P, W> {
+    type Output = Plan;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Plan {
+        let Self { table, strings, words, value, limits } = self;
+        let quotient = table.address().quotient(words.word(0));
+        let run = table.run(cpu, quotient);
+        let (at, common_bits) = match strings.find(table, run, words) {
+            Found::Covered(entry) => return Plan::Covered(Place { quotient, run, entry }),
+            Found::Between { at, common_bits } => (at, common_bits),
+        };
+        if common_bits >= MAX_BITS {
+            return Plan::Indistinguishable;
+        }
+        let mut slots = Vec::new();
+        strings.encode(words, strings.round_up(common_bits + 1), value, &mut slots);
+        match table.plan(cpu, quotient, run, at, 0, slots.len() as u64, limits) {
+            Ok(edit) => Plan::Fits { edit, slots },
+            Err(why) => Plan::Full(why),
+        }
+    }
+}
+
+/// Stores an entry for a hash that no other covers.
+pub(crate) struct InsertNew<'a, P: Payload, W> {
+    pub(crate) table: &'a mut Table,
+    pub(crate) strings: Strings<P>,
+    pub(crate) words: &'a W,
+    pub(crate) value: &'a P::Value,
+    pub(crate) limits: Limits,
+}
+
+impl<P: Payload, W: Words> Kernel for InsertNew<'_, P, W> {
+    type Output = Outcome;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Outcome {
+        let Self { table, strings, words, value, limits } = self;
+        match (PlanNew { table, strings, words, value, limits }).run(cpu) {
+            Plan::Fits { edit, slots } => {
+                table.commit(cpu, edit, &slots);
+                Outcome::Stored
+            }
+            Plan::Covered(place) => Outcome::Covered(place),
+            Plan::Full(why) => Outcome::Full(why),
+            Plan::Indistinguishable => Outcome::Indistinguishable,
+        }
+    }
+}
+
+/// Makes the string of an entry as long as `len` bits of a hash, if that takes just one slot more. `false` if it does not,
+/// or if there is no room.
+pub(crate) struct Lengthen<'a, P, W> {
+    pub(crate) table: &'a mut Table,
+    pub(crate) strings: Strings<P>,
+    pub(crate) place: &'a Place,
+    pub(crate) words: &'a W,
+    pub(crate) len: u32,
+    pub(crate) limits: Limits,
+}
+
+impl<P: Payload, W: Words> Kernel for Lengthen<'_, P, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, strings, place: Place { quotient, run, entry }, words, len, limits } = self;
+        let (old, new) = (entry.string_slots, strings.slots_for(len));
+        if new != old + 1 {
+            return false;
+        }
+        let at = entry.start + u64::from(old);
+        let last = strings.slot(words, len, old);
+        if table.insert_continuation(cpu, *quotient, *run, at, last, limits).is_err() {
+            return false;
+        }
+        // The stop bit was in the slot before.
+        let own = if old == 1 { strings.own_bits(table.slot(at - 1)) } else { 0 };
+        table.set_value(at - 1, strings.slot(words, len, old - 1) | own);
+        true
+    }
+}
+
+/// Takes the entry of a fingerprint away, if that is as simple as it usually is.
+pub(crate) struct TakeOutAtGlance<'a, P> {
+    pub(crate) table: &'a mut Table,
+    pub(crate) strings: Strings<P>,
+    pub(crate) prefix: &'a Prefix,
+    /// The own bits of its head; it has no other payload.
+    pub(crate) own: u64,
+}
+
+impl<P: Payload> Kernel for TakeOutAtGlance<'_, P> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, strings, prefix, own } = self;
+        strings.remove_at_glance(cpu, table, prefix, prefix.len(), own)
+    }
+}
+
+/// Takes an entry away, which cannot fail.
+pub(crate) struct TakeOut<'a> {
+    pub(crate) table: &'a mut Table,
+    pub(crate) place: &'a Place,
+}
+
+impl Kernel for TakeOut<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) {
+        let Self { table, place } = self;
+        let Place { quotient, run, entry } = *place;
+        if entry.slots() == 1 {
+            return table.remove_head(cpu, quotient, run, entry.start);
+        }
+        let taken = Replace { table, place, slots: &[], limits: Limits::NONE }.run(cpu);
+        debug_assert!(taken.is_ok(), "taking slots away cannot fail");
+    }
+}
+
+/// Plans to put `slots` slots in the place of an entry.
+pub(crate) struct PlanReplace<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) place: &'a Place,
+    pub(crate) slots: u64,
+    pub(crate) limits: Limits,
+}
+
+impl Kernel for PlanReplace<'_> {
+    type Output = Result<Edit, Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, place: Place { quotient, run, entry }, slots, limits } = self;
+        table.plan(cpu, *quotient, *run, entry.start, entry.slots(), slots, limits)
+    }
+}
+
+/// Puts other slots in the place of an entry: those of any number of entries of the same quotient.
+pub(crate) struct Replace<'a> {
+    pub(crate) table: &'a mut Table,
+    pub(crate) place: &'a Place,
+    pub(crate) slots: &'a [Slot],
+    pub(crate) limits: Limits,
+}
+
+impl Kernel for Replace<'_> {
+    type Output = Result<(), Full>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Self { table, place, slots, limits } = self;
+        let edit = PlanReplace { table, place, slots: slots.len() as u64, limits }.run(cpu)?;
+        table.commit(cpu, edit, slots);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! What concerns all keys of a filter: growing, shrinking, merging, loading, rebuilding.
+
+use std::convert::Infallible;
+
+use super::{AdaptiveFilter, Builder};
+use crate::error::{BuildError, OutOfMemory, RebuildError};
+use crate::filter::core::quotient_bits_for;
+use crate::filter::protocol::{self, MoreRoom, Raw};
+use crate::hash::{KeyWords, RawWords};
+use crate::key::Key;
+use crate::prefix::Prefix;
+use crate::reverse_map::Lookup;
+
+impl AdaptiveFilter {
+    /// Doubles the number of slots. The keys of those fingerprints that ran out of bits are looked up. If that fails, nothing
+    /// has changed.
+    ///
+    /// ```
+    /// use twiceshy::error::InsertError;
+    /// use twiceshy::reverse_map::Rows;
+    /// use twiceshy::AdaptiveFilter;
+    ///
+    /// let mut filter = AdaptiveFilter::builder().capacity(10).build()?;
+    /// let mut keys: Vec<u64> = Vec::new();
+    /// for key in 0..1_000u64 {
+    ///     while let Err(InsertError::NeedsGrow { .. }) = filter.insert(&key) {
+    ///         let rows = Rows::of(filter.hasher(), &keys);
+    ///         filter.grow(&rows)?;
+    ///     }
+    ///     keys.push(key);
+    /// }
+    /// assert!((0..1_000u64).all(|key| filter.contains(&key)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn grow<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
+        *self = self.grown(lookup)?;
+        Ok(())
+    }
+
+    /// What [`grow`](Self::grow) would make of this filter, which others can go on asking meanwhile.
+    pub fn grown<L: Lookup + ?Sized>(&self, lookup: &L) -> Result<Self, RebuildError<L::Error>> {
+        Ok(self.with_core(protocol::grown(&self.core, &self.hasher, lookup)?))
+    }
+
+    /// [`grow`](Self::grow) for callers who hash themselves; see
+    /// [`contains_hash`](Self::contains_hash). The keys of the rows do not matter.
+    pub fn grow_hashes<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
+        self.core = protocol::grown(&self.core, &Raw, lookup)?;
+        Ok(())
+    }
+
+    /// This filter with the room that an [operation](protocol::Operation) needs.
+    pub fn with_room<L: Lookup + ?Sized>(
+        &self,
+        more: &MoreRoom,
+        lookup: &L,
+    ) -> Result<Self, RebuildError<L::Error>> {
+        Ok(self.with_core(protocol::with_room(&self.core, &self.hasher, more, lookup)?))
+    }
+
+    /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the slots.
+    /// Nothing is forgotten, and the filter can grow again.
+    ///
+    /// A filter that could not come back to its size stays as it is: one that [refuses](super::Growth::Refuse) to grow, and
+    /// one with [`max_bytes`](super::Growth::Grow) that would be too large with the bit more for every slot that a filter
+    /// needs once it was resized. Call [`set_growth`](Self::set_growth) first if that is what you want.
+    pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+        self.core.shrink_to_fit()
+    }
+
+    /// Adds all keys of another filter that hashes in the same way. What either has learned stays learned.
+    ///
+    /// The keys of this set are looked up in `mine`, those of the other in `theirs`, where fingerprints overlap or ran out of
+    /// bits. Where both sets have a key, this set's tag counts. Afterwards the map must hold the keys of both; keys
+    /// that were in both sets count twice in [`len`](Self::len).
+    ///
+    /// A new query is a false positive of the union if it is one of either part, so the error rates add up:
+    /// see [`expected_error_rate`](Self::expected_error_rate), and [`rebuild`](Self::rebuild) to lower it.
+    pub fn merge_from<B, L, M>(
+        &mut self,
+        other: &AdaptiveFilter<B>,
+        mine: &L,
+        theirs: &M,
+    ) -> Result<(), RebuildError<L::Error>>
+    where
+        B: AsRef<[u8]>,
+        L: Lookup + ?Sized,
+        M: Lookup<Error = L::Error> + ?Sized,
+    {
+        if self.hasher != other.hasher {
+            return Err(RebuildError::DifferentHash);
+        }
+        protocol::merge(&mut self.core, &other.core, &self.hasher, mine, theirs)
+    }
+}
+
+impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+    /// A new filter with the settings of this one, from all rows of a map; a row's value is the key's tag, its bytes from the
+    /// lowest to the highest that is not 0. Every fingerprint has fresh length or more: as long as the one
+    /// that the key has here, and long enough to be apart from the queries that
+    /// begin with the prefixes in `apart` (unless a key begins with the whole prefix: it is the query itself).
+    ///
+    /// This is how a store recovers: `self` is the last snapshot, `apart` comes from its
+    /// [journal](super::Record), and the rows are read in one pass. Fingerprints without a key under them
+    /// are left out. If the rows cannot be read, that ends it.
+    pub fn rebuild<L: Lookup + ?Sized>(
+        &self,
+        rows: &L,
+        apart: &[Prefix],
+    ) -> Result<AdaptiveFilter, RebuildError<L::Error>> {
+        let mut apart = apart.to_vec();
+        apart.sort();
+        Ok(self.with_core(protocol::rebuilt(&self.core, &self.hasher, &apart, rows)?))
+    }
+}
+
+impl Builder {
+    /// A filter of keys that come in the order of the first 64 bits of their hashes, each once. Give the
+    /// [`hasher`](Self::hasher) that orders them. One pass, many times as fast as single inserts.
+    ///
+    /// Without a [`capacity`](Self::capacity) the iterator's lower size bound is taken.
+    ///
+    /// ```
+    /// use twiceshy::{AdaptiveFilter, Hasher};
+    ///
+    /// let hasher = Hasher::random()?;
+    /// let mut keys: Vec<u64> = (0..1_000).collect();
+    /// keys.sort_by_key(|key| hasher.hash(key));
+    /// let filter = AdaptiveFilter::builder().hasher(hasher).from_sorted(&keys)?;
+    /// assert!(keys.iter().all(|key| filter.contains(key)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_sorted<K: Key>(
+        self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
+        let keys = keys.into_iter();
+        let AdaptiveFilter { core, hasher } = self.sized(keys.size_hint().0)?.build()?;
+        let words = keys.map(|key| Ok((KeyWords::new(&hasher, key), 0)));
+        let core = core.filled_with(None::<&crate::filter::core::Core<_>>, &[], words)?;
+        Ok(AdaptiveFilter { core, hasher })
+    }
+
+    /// [`from_sorted`](Self::from_sorted) for callers who hash themselves, from hashes in ascending order.
+    pub fn from_sorted_hashes(
+        self,
+        hashes: impl IntoIterator<Item = u64>,
+    ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
+        let hashes = hashes.into_iter();
+        let AdaptiveFilter { core, hasher } = self.sized(hashes.size_hint().0)?.build()?;
+        let words = hashes.map(|hash| Ok((RawWords(hash), 0)));
+        let core = core.filled_with(None::<&crate::filter::core::Core<_>>, &[], words)?;
+        Ok(AdaptiveFilter { core, hasher })
+    }
+
+    /// With a size for this many keys, unless there is one.
+    fn sized(self, keys: usize) -> Result<Self, BuildError> {
+        if self.capacity.is_some() || self.quotient_bits.is_some() {
+            return Ok(self);
+        }
+        // An iterator may promise anything.
+        let most = quotient_bits_for(keys as u64).map_or(30, |bits| bits.min(30));
+        Ok(self.quotient_bits(most.max(6)))
+    }
+}

@@ -1,0 +1,323 @@
+//! The adaptive core: fingerprints in a table, what each of them carries, and all that can be done with them.
+//!
+//! # The idea
+//!
+//! A set of prefixes of hashes, of which none is a prefix of another, each with a value that says something of the keys
+//! under it. Keys are not known here, only their hashes ([`Words`]) and what they bring along ([`Payload`]); who needs the
+//! keys under a fingerprint asks for them. Everything that changes fingerprints is a [`cut`] of the keys under one or more
+//! of them: adapting, parting keys that may not share, giving fresh length when the table grows, merging, rebuilding.
+//!
+//! An adaptive filter is this core with tags and a hasher in front ([`adaptive`](crate::filter::adaptive)); another payload
+//! is another filter.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`cut`] | the primitive: from keys and the lengths they need to fingerprints of which none is a prefix of another |
+//! | [`insert`] | a slot for a key that nothing covers, nothing for one that is covered |
+//! | [`replace`] | put the cut of the keys under a fingerprint in its place; remove |
+//! | [`room`](crate::filter::room), [`shapes`] | what to do without room; which tables there may be |
+//! | [`resize`] | grow and shrink; keys are looked up only for fingerprints that ran out of bits |
+//! | [`merge`], [`rebuild`], [`fill`] | unions, bulk load and recovery: streams in order, cut where they meet |
+//! | [`ticket`] | versions, so that whoever looked into the map in between notices what changed |
+//! | [`iter`], [`batch`], [`stats`] | all fingerprints in order; many queries at once; what it knows of itself |
+//!
+//! # Cost
+//!
+//! `(r + 3.125) / load` bits for a fingerprint, and one slot more for one that adapted; after the first resize one bit
+//! more, the stop bit that fingerprints of different lengths need. A query touches one or two cache lines.
+
+mod batch;
+pub(crate) mod cut;
+mod fill;
+mod insert;
+mod iter;
+mod merge;
+mod rebuild;
+mod replace;
+mod resize;
+mod shapes;
+mod stats;
+mod ticket;
+
+pub use insert::Insertion;
+pub use replace::Adapted;
+pub use shapes::Growth;
+pub use stats::{Lengths, Stats};
+pub use ticket::Ticket;
+
+pub(crate) use insert::Room;
+pub(crate) use iter::Iter;
+pub(crate) use rebuild::Filling;
+pub(crate) use replace::Parted;
+pub(crate) use shapes::{highest_rate, quotient_bits_for};
+
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
+use crate::filter::slot_limit;
+use crate::hash::{MAX_BITS, Words};
+use crate::mem::{Memory, OutOfMemory};
+use crate::prefix::Prefix;
+use crate::table::Run;
+use stats::Counters;
+use ticket::Versions;
+
+/// Fingerprints, none of which is a prefix of another, in a table.
+pub(crate) struct Core<P: Payload, B = Memory> {
+    table: Table<B>,
+    /// How they lie there. They end with a stop bit once the core was resized.
+    strings: Strings<P>,
+    entries: u64,
+    /// Keys, as far as they are told of.
+    len: u64,
+    /// The least bits that a new fingerprint has after its quotient.
+    remainder_bits: u32,
+    growth: Growth,
+    versions: Versions,
+    counters: Counters,
+}
+
+/// A key under a fingerprint: its hash, and what it brings along, if that is not what the fingerprint carries.
+pub(crate) struct Neighbour<W, V> {
+    pub(crate) words: W,
+    pub(crate) value: Option<V>,
+}
+
+/// What a core is, apart from its table: for builders, and for files.
+pub(crate) struct Settings<P> {
+    pub(crate) payload: P,
+    pub(crate) has_stop: bool,
+    pub(crate) entries: u64,
+    pub(crate) len: u64,
+    pub(crate) remainder_bits: u32,
+    pub(crate) growth: Growth,
+}
+
+impl<P: Payload> Core<P> {
+    /// The slot bits of a table that was never resized.
+    pub(crate) fn slot_bits_for(payload: P, remainder_bits: u32) -> u32 {
+        remainder_bits + payload.head_bits()
+    }
+
+    /// An empty one of the same shape.
+    pub(crate) fn empty_like(&self) -> Result<Self, OutOfMemory> {
+        let mut empty = self.with_table(Table::new(*self.table.shape())?, self.strings.has_stop());
+        (empty.len, empty.entries) = (0, 0);
+        empty.counters = Counters::default();
+        Ok(empty)
+    }
+
+    /// Removes everything; the size stays. Tickets get stale.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        (self.len, self.entries) = (0, 0);
+        self.versions.bump_all();
+    }
+
+    /// Says how many keys there are. Every fingerprint counts as a key at least, and without a fingerprint there is none.
+    pub(crate) fn set_len(&mut self, len: u64) {
+        self.len = if self.entries == 0 { 0 } else { len.max(self.entries) };
+    }
+
+    pub(crate) fn set_growth(&mut self, growth: Growth) {
+        self.growth = growth;
+    }
+
+    /// Another table with the same entries.
+    #[cfg(test)]
+    pub(crate) fn set_table(&mut self, table: Table) {
+        *self = self.with_table(table, self.strings.has_stop());
+    }
+}
+
+impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
+    /// The fingerprints of a table.
+    pub(crate) fn new(table: Table<B>, settings: Settings<P>) -> Self {
+        let Settings { payload, has_stop, entries, len, remainder_bits, growth } = settings;
+        let strings = Strings::new(table.shape(), has_stop, payload);
+        let (versions, counters) = (Versions::new(), Counters::default());
+        Self { table, strings, entries, len, remainder_bits, growth, versions, counters }
+    }
+
+    /// A copy, or an error if there is no memory for it.
+    pub(crate) fn try_clone(&self) -> Result<Core<P>, OutOfMemory> {
+        Ok(self.with_table(self.table.try_clone()?, self.strings.has_stop()))
+    }
+
+    /// The same with another table, whose strings may have stop bits.
+    pub(super) fn with_table<C: AsRef<[u8]>>(&self, table: Table<C>, has_stop: bool) -> Core<P, C> {
+        Core {
+            strings: Strings::new(table.shape(), has_stop, self.strings.payload()),
+            table,
+            entries: self.entries,
+            len: self.len,
+            remainder_bits: self.remainder_bits,
+            growth: self.growth,
+            versions: self.versions.clone(),
+            counters: self.counters,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn table(&self) -> &Table<B> {
+        &self.table
+    }
+
+    #[inline(always)]
+    pub(crate) fn strings(&self) -> Strings<P> {
+        self.strings
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    pub(crate) fn remainder_bits(&self) -> u32 {
+        self.remainder_bits
+    }
+
+    pub(crate) fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    pub(crate) fn quotient_bits(&self) -> u32 {
+        self.table.shape().quotient_bits()
+    }
+
+    pub(crate) fn slot_bits(&self) -> u32 {
+        self.table.shape().slot_bits()
+    }
+
+    /// How many slots the present size has, without the spill area.
+    pub(crate) fn slots(&self) -> u64 {
+        self.table.shape().quotients()
+    }
+
+    pub(crate) fn used_slots(&self) -> u64 {
+        self.table.used()
+    }
+
+    /// How many slots may be in use at the present size.
+    #[inline(always)]
+    pub(crate) fn capacity(&self) -> u64 {
+        slot_limit(self.table.shape())
+    }
+
+    /// Whether a fingerprint is a prefix of a hash.
+    #[inline(always)]
+    pub(crate) fn contains(&self, words: impl Words) -> bool {
+        dispatch(Contains { core: self, words })
+    }
+
+    /// The entry whose fingerprint is a prefix of a hash.
+    pub(crate) fn cover(&self, words: &impl Words) -> Option<Place> {
+        match self.find(words) {
+            (quotient, run, Found::Covered(entry)) => Some(Place { quotient, run, entry }),
+            (_, _, Found::Between { .. }) => None,
+        }
+    }
+
+    /// The fingerprint that is a prefix of a hash, with a ticket.
+    pub(crate) fn query(&self, words: &impl Words) -> Option<Ticket<P::Value>> {
+        self.cover(words).map(|place| self.ticket(&place))
+    }
+
+    /// The same for a query that asks for a value.
+    pub(crate) fn query_value(&self, words: &impl Words, value: &P::Value) -> Option<Ticket<P::Value>> {
+        self.query(words).filter(|ticket| self.strings.payload().meets(&ticket.value, value))
+    }
+
+    /// The fingerprint that is a prefix of another string, as a whole.
+    pub(crate) fn query_prefix(&self, prefix: &Prefix) -> Option<Ticket<P::Value>> {
+        let place = self.cover(prefix)?;
+        (self.length(&place.entry) <= prefix.len()).then(|| self.ticket(&place))
+    }
+
+    /// As many bits of a query's hash as tell it from everything that it could be mistaken for; `None` if it is positive.
+    pub(crate) fn separating_prefix(&self, words: &impl Words, value: &P::Value) -> Option<Prefix> {
+        let len = match self.find(words) {
+            // Only keys that it is not mistaken for are under this fingerprint.
+            (_, _, Found::Covered(entry)) => {
+                let is_met = self.strings.payload().meets(&self.value(&entry), value);
+                (!is_met).then(|| self.length(&entry))?
+            }
+            (_, _, Found::Between { common_bits, .. }) => (common_bits + 1).min(MAX_BITS),
+        };
+        Some(Prefix::of(words, len))
+    }
+
+    /// What an entry carries.
+    pub(crate) fn value(&self, entry: &Entry) -> P::Value {
+        self.strings.value(&self.table, entry)
+    }
+
+    /// The length of an entry's fingerprint.
+    #[inline(always)]
+    pub(super) fn length(&self, entry: &Entry) -> u32 {
+        self.strings.len(&self.table, entry)
+    }
+
+    /// The quotient of a hash, its run, and what the run says of the hash.
+    fn find(&self, words: &impl Words) -> (u64, Run, Found) {
+        dispatch(Find { core: self, words })
+    }
+
+    /// The place of exactly this fingerprint.
+    fn place_of(&self, prefix: &Prefix) -> Option<Place> {
+        self.cover(prefix).filter(|place| self.length(&place.entry) == prefix.len())
+    }
+
+    pub(super) fn ticket(&self, place: &Place) -> Ticket<P::Value> {
+        let prefix = self.strings.prefix(&self.table, place.quotient, &place.entry);
+        Ticket { stamp: self.versions.stamp(&prefix), value: self.value(&place.entry), prefix }
+    }
+
+    /// Checks everything that a table alone can tell.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut entries = 0;
+        for (quotient, run) in self.table.runs() {
+            let found = self.strings.check_run(&self.table, quotient, run);
+            entries += found.map_err(|what| format!("the run of quotient {quotient}: {what}"))?;
+        }
+        if entries != self.entries {
+            return Err(format!("expected {} fingerprints, found {entries}", self.entries));
+        }
+        if self.len < entries {
+            return Err(format!("{} keys cannot have {entries} fingerprints", self.len));
+        }
+        Ok(())
+    }
+}
+
+struct Find<'a, P: Payload, B, W> {
+    core: &'a Core<P, B>,
+    words: &'a W,
+}
+
+impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Find<'_, P, B, W> {
+    type Output = (u64, Run, Found);
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
+        let Core { table, strings, .. } = self.core;
+        let quotient = table.address().quotient(self.words.word(0));
+        let run = table.run(cpu, quotient);
+        (quotient, run, strings.find(table, run, self.words))
+    }
+}
+
+/// Small enough for registers, if the words are.
+struct Contains<'a, P: Payload, B, W> {
+    core: &'a Core<P, B>,
+    words: W,
+}
+
+impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, P, B, W> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        self.core.strings.contains(cpu, &self.core.table, &self.words)
+    }
+}

@@ -1,0 +1,206 @@
+//! A filter from keys in the order of their hashes: bulk loading, recovery and full rejuvenation.
+//!
+//! Keys whose hashes agree in the first bits of a fresh fingerprint form a group, almost always of one key.
+//! Each key of a group says how long its fingerprint must be: fresh, as long as the one it had in the old
+//! filter, and long enough to be apart from the queries of a list. The group is [cut](super::cut) and
+//! written. Nothing but one group is in memory at a time. Only the first 64 bits of the hashes must be in
+//! order; within a group the cut sorts.
+
+use std::convert::Infallible;
+
+use super::cut::Member;
+use super::fill::{FillError, Filler};
+use super::resize::Grown;
+use super::{Core, Neighbour};
+use crate::codec::string::{Payload, Table};
+use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
+use crate::hash::{MAX_BITS, Words};
+use crate::prefix::Prefix;
+
+impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
+    /// An empty one with the settings of this one and room for some keys with fingerprints as long as those here, of
+    /// at least so many quotient bits.
+    pub(crate) fn empty_for<E>(&self, keys: u64, quotient_bits: u32) -> Result<Core<P>, RebuildError<E>> {
+        let full = RebuildError::Full { slots: self.slots() };
+        let (shape, has_stop) = self.shape_for_rebuild(keys, quotient_bits)?.ok_or(full)?;
+        let mut empty = self.with_table(Table::new(shape)?, has_stop);
+        (empty.len, empty.entries) = (0, 0);
+        Ok(empty)
+    }
+}
+
+impl<P: Payload> Core<P> {
+    /// This empty core with all keys, which come in the order of their first words, with what they bring along.
+    /// `apart` is in order.
+    pub(crate) fn filled_with<B: AsRef<[u8]>, W: Words, E>(
+        self,
+        old: Option<&Core<P, B>>,
+        apart: &[Prefix],
+        keys: impl Iterator<Item = Result<(W, P::Value), E>>,
+    ) -> Result<Self, RebuildError<E>> {
+        let mut filling = Filling::new(self, old, apart)?;
+        for row in keys {
+            let (words, value) = row.map_err(RebuildError::Lookup)?;
+            filling.add(words, value)?;
+        }
+        filling.finish()
+    }
+}
+
+/// A core that is being filled with groups of keys.
+pub(crate) struct Filling<'a, P: Payload, B, W> {
+    filler: Filler<P>,
+    /// An empty core with the settings.
+    settings: Core<P>,
+    old: Option<&'a Core<P, B>>,
+    /// In order.
+    apart: &'a [Prefix],
+    /// Keys that agree in the first bits of a fresh fingerprint.
+    group: Vec<Member<W, P::Value>>,
+    keys: u64,
+    /// The first word of the last key.
+    last: u64,
+}
+
+impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
+    /// Fills an empty core. Fingerprints are at least as long as those of the same keys in `old`, and apart from the queries
+    /// that begin with the prefixes in `apart`, which are in order (unless a key begins with the whole prefix: it is the
+    /// query itself).
+    pub(crate) fn new(
+        empty: Core<P>,
+        old: Option<&'a Core<P, B>>,
+        apart: &'a [Prefix],
+    ) -> Result<Self, OutOfMemory> {
+        let filler = empty.filler((*empty.table.shape(), empty.strings.has_stop()))?;
+        Ok(Self { filler, settings: empty, old, apart, group: Vec::new(), keys: 0, last: 0 })
+    }
+
+    /// The core with all keys that came.
+    pub(crate) fn finish<E>(mut self) -> Result<Core<P>, RebuildError<E>> {
+        self.write()?;
+        let filled = self.filler.finish();
+        let mut core = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
+        core.counters = self.settings.counters;
+        core.set_len(self.keys);
+        Ok(core)
+    }
+
+    /// How many of the first 64 bits the hashes of a group have in common.
+    #[inline(always)]
+    fn group_bits(&self) -> u32 {
+        self.filler.strings.bits_in(1).min(64)
+    }
+
+    /// The next key, and what it brings along.
+    #[inline(always)]
+    pub(crate) fn add<E>(&mut self, words: W, value: P::Value) -> Result<(), RebuildError<E>> {
+        let first = words.word(0);
+        if first < self.last {
+            return Err(RebuildError::Unsorted { index: self.keys });
+        }
+        self.last = first;
+        let bits = self.group_bits();
+        if let Some(first) = self.group.first()
+            && first.words.common_bits(&words, bits) < bits
+        {
+            self.write()?;
+        }
+        self.keys += 1;
+        let least = self.length_of(&words);
+        self.group.push(Member { words, value, least });
+        Ok(())
+    }
+
+    /// The least length of a key's fingerprint: the one that it had, exactly, unless it needs a longer one.
+    #[inline(always)]
+    fn length_of(&self, words: &W) -> u32 {
+        let old = self.old.and_then(|old| Some(old.length(&old.cover(words)?.entry))).unwrap_or(0);
+        let strings = &self.filler.strings;
+        let known = strings.bits_in(1).max(old);
+        match self.apart_from(words) {
+            apart if apart > known => strings.round_up(apart),
+            _ => known,
+        }
+    }
+
+    /// The least bits that tell a hash from all the queries in the list that are not itself.
+    ///
+    /// The strings that have most in common with a hash are its neighbours in the order; those that are
+    /// prefixes of the hash are skipped.
+    fn apart_from(&self, words: &W) -> u32 {
+        if self.apart.is_empty() {
+            return 0;
+        }
+        let place = self.apart.partition_point(|query| {
+            let common = query.common_bits(words, query.len());
+            common == query.len() || query.window(common, 1) < words.window(common, 1)
+        });
+        let bits = |query: &Prefix| {
+            let common = query.common_bits(words, query.len());
+            (common < query.len()).then_some(common + 1)
+        };
+        let before = self.apart[..place].iter().rev().find_map(bits);
+        let behind = self.apart[place..].iter().find_map(bits);
+        before.max(behind).unwrap_or(0)
+    }
+
+    /// Writes the group, in a larger table if need be.
+    #[inline(always)]
+    fn write<E>(&mut self) -> Result<(), RebuildError<E>> {
+        if let [Member { words, value, least }] = self.group.as_slice()
+            && *least <= MAX_BITS
+            && self.filler.push(words, self.filler.strings.fit(*least), value).is_ok()
+        {
+            self.group.clear();
+            return Ok(());
+        }
+        self.write_slowly()
+    }
+
+    /// The same for groups of several keys, and where there is no room.
+    #[cold]
+    fn write_slowly<E>(&mut self) -> Result<(), RebuildError<E>> {
+        let mut group = std::mem::take(&mut self.group);
+        // What they have in common now; in a larger table fresh fingerprints have more.
+        let from = self.group_bits();
+        loop {
+            match self.filler.push_cut::<_, Infallible>(&mut group, from) {
+                Ok(()) => break,
+                Err(FillError::Full) => self.grow()?,
+                Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
+                Err(FillError::Memory(error)) => return Err(error.into()),
+                Err(FillError::Lookup(never)) => match never {},
+            }
+            let fresh = self.filler.strings.bits_in(1);
+            group.iter_mut().for_each(|member| member.least = member.least.max(fresh));
+        }
+        group.clear();
+        self.group = group;
+        Ok(())
+    }
+
+    /// Moves what was written to a larger table.
+    fn grow<E>(&mut self) -> Result<(), RebuildError<E>> {
+        let size = (*self.settings.table.shape(), self.settings.strings.has_stop());
+        let nothing = Filler::new(size, self.settings.strings.payload(), 0)?;
+        let filled = std::mem::replace(&mut self.filler, nothing).finish();
+        let written = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
+        let capacity = self.settings.capacity();
+        let mut nobody = |_: &Prefix| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(());
+        let filler = written.fill_from(
+            written.quotient_bits() + 1,
+            |bits| written.shape_for(bits),
+            |size| {
+                let mut filler = written.filler(size)?;
+                written.move_to(&mut filler, &mut nobody).map(|_| filler)
+            },
+        );
+        self.filler = filler.map_err(|error| match error {
+            RebuildError::Lookup(()) => RebuildError::Capacity { capacity },
+            RebuildError::Memory(error) => RebuildError::Memory(error),
+            RebuildError::Indistinguishable(error) => RebuildError::Indistinguishable(error),
+            _ => RebuildError::Full { slots: written.slots() },
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Growing and shrinking: moving bits between the slots and the position.
+//!
+//! Fingerprints stay as they are. Only those that are shorter than the new quotient, because they were made
+//! many doublings ago, have no place in the new table: the keys under them are looked up and get fresh
+//! length. That is a fraction of about `2^-r` of all fingerprints per doubling.
+
+use super::cut::Member;
+use super::fill::{FillError, Filled, Filler};
+use super::{Core, Growth, Neighbour};
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::word::low_mask;
+use crate::codec::string::{Payload, Strings};
+use crate::error::{OutOfMemory, RebuildError};
+use crate::filter::slot_limit;
+use crate::hash::Words;
+use crate::prefix::Prefix;
+use crate::table::Shape;
+
+impl<P: Payload> Core<P> {
+    /// This core with twice as many slots, or more if it takes them. The keys under a fingerprint that ran out of bits are
+    /// asked for.
+    pub(crate) fn grown<W: Words, E>(
+        &self,
+        mut under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<Self, RebuildError<E>> {
+        let grown = self.fill_from(
+            self.quotient_bits() + 1,
+            |bits| self.shape_for(bits),
+            |size| self.repack(size, &mut under),
+        )?;
+        Ok(self.with_grown(grown))
+    }
+
+    /// This core with another table that holds the same keys.
+    pub(super) fn with_grown(&self, Grown { filled, rejuvenated }: Grown) -> Self {
+        let mut counters = self.counters;
+        let bits = filled.table.shape().quotient_bits();
+        counters.growths += u64::from(bits.saturating_sub(self.quotient_bits()));
+        counters.rejuvenated += rejuvenated;
+        let mut grown = self.with_table(filled.table, filled.has_stop);
+        (grown.entries, grown.counters) = (filled.entries, counters);
+        grown.set_len(grown.len);
+        grown.versions.bump_all();
+        grown
+    }
+
+    /// Shrinks to the smallest number of slots that holds the contents, unless it could not come back to its size.
+    pub(crate) fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+        let back = self.shape_for(self.quotient_bits());
+        let may_come_back = self.growth != Growth::Refuse
+            && (!self.may_have(self.table.shape()) || back.is_some_and(|(shape, _)| self.may_have(&shape)));
+        if !may_come_back {
+            return Ok(());
+        }
+        let fits =
+            |bits: &u32| self.shape_for(*bits).is_some_and(|(shape, _)| self.entries <= slot_limit(&shape));
+        for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
+            let Some(size) = self.shape_for(quotient_bits) else { continue };
+            // Quotients get shorter, so no fingerprint is too short for them.
+            let mut nobody =
+                |_: &Prefix| Ok::<Vec<Neighbour<Prefix, P::Value>>, std::convert::Infallible>(Vec::new());
+            match self.repack(size, &mut nobody) {
+                Ok(shrunk) => {
+                    *self = self.with_grown(shrunk);
+                    return Ok(());
+                }
+                Err(FillError::Memory(error)) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all entries into a table of another size.
+    fn repack<W: Words, E>(
+        &self,
+        size: (Shape, bool),
+        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<Grown, FillError<E>> {
+        let mut filler = self.filler(size)?;
+        let rejuvenated = self.move_to(&mut filler, under)?;
+        Ok(Grown { filled: filler.finish(), rejuvenated })
+    }
+
+    /// Appends all entries to a table that is being filled. Tells how many got fresh length.
+    pub(super) fn move_to<W: Words, E>(
+        &self,
+        filler: &mut Filler<P>,
+        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<u64, FillError<E>> {
+        dispatch(MoveTo { core: self, filler, under, marker: std::marker::PhantomData })
+    }
+}
+
+/// A table of another size.
+pub(super) struct Grown {
+    pub(super) filled: Filled,
+    /// How many fingerprints got fresh length.
+    pub(super) rejuvenated: u64,
+}
+
+struct MoveTo<'a, P: Payload, F, W, E> {
+    core: &'a Core<P>,
+    filler: &'a mut Filler<P>,
+    under: &'a mut F,
+    marker: std::marker::PhantomData<(W, E)>,
+}
+
+impl<P, W, E, F> Kernel for MoveTo<'_, P, F, W, E>
+where
+    P: Payload,
+    W: Words,
+    F: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+{
+    type Output = Result<u64, FillError<E>>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> Self::Output {
+        let Self { core, filler, under, .. } = self;
+        let (table, strings) = (&core.table, core.strings);
+        let single = Single::new(&strings, &filler.strings);
+        let mut rejuvenated = 0;
+        for (quotient, run) in table.runs() {
+            let mut slot = run.start;
+            while slot < run.end {
+                let entry = strings.entry(table, slot, run.end);
+                slot = entry.end();
+                if entry.slots() == 1
+                    && let Some((quotient, value)) = single.moved(quotient, table.slot(entry.start))
+                {
+                    filler.push_head(quotient, value)?;
+                    continue;
+                }
+                let (prefix, value) = (strings.prefix(table, quotient, &entry), strings.value(table, &entry));
+                rejuvenated += u64::from(push_or_renew(filler, &prefix, &value, under)?);
+            }
+        }
+        Ok(rejuvenated)
+    }
+}
+
+/// Appends a fingerprint. If it is too short for the quotients of the new table, the keys under it get new
+/// ones, and the answer is `true`.
+pub(super) fn push_or_renew<P: Payload, W: Words, E>(
+    filler: &mut Filler<P>,
+    prefix: &Prefix,
+    value: &P::Value,
+    under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+) -> Result<bool, FillError<E>> {
+    let least = filler.strings.bits_in(1);
+    if prefix.len() >= filler.strings.position_bits() {
+        filler.push(prefix, prefix.len(), value)?;
+        return Ok(false);
+    }
+    let neighbours = under(prefix).map_err(FillError::Lookup)?;
+    let member = |Neighbour { words, value: own }| Member {
+        words,
+        value: own.unwrap_or_else(|| value.clone()),
+        least,
+    };
+    let mut members: Vec<_> = neighbours.into_iter().map(member).collect();
+    filler.push_cut(&mut members, prefix.len())?;
+    Ok(true)
+}
+
+/// How an entry of a single slot moves to another table: some arithmetic, for speed.
+struct Single {
+    /// Bits that the old quotient lacks; none if the new quotient is not longer.
+    more: u32,
+    has_stop: bool,
+    /// The bits of a slot that are of the string, and those that are not.
+    string_bits: u32,
+    new_string_bits: u32,
+    own_bits: u32,
+    /// Whether the new table has stop bits.
+    possible: bool,
+}
+
+impl Single {
+    fn new<P: Payload>(old: &Strings<P>, new: &Strings<P>) -> Self {
+        let own_bits = old.payload().head_bits();
+        Self {
+            more: new.position_bits().saturating_sub(old.position_bits()),
+            has_stop: old.has_stop(),
+            string_bits: old.slot_bits() - own_bits,
+            new_string_bits: new.slot_bits() - own_bits,
+            own_bits,
+            possible: new.position_bits() >= old.position_bits() && new.has_stop() && old.slot_bits() < 63,
+        }
+    }
+
+    /// The new quotient and slot; `None` if it is not as simple as that.
+    #[inline(always)]
+    fn moved(&self, quotient: u64, slot: u64) -> Option<(u64, u64)> {
+        let (slot, own) = (slot >> self.own_bits, slot & low_mask(self.own_bits));
+        // The string with its stop bit, in as many bits as a slot has with one.
+        let (string, bits) =
+            if self.has_stop { (slot, self.string_bits) } else { (slot << 1 | 1, self.string_bits + 1) };
+        let rest_bits = bits.checked_sub(self.more)?;
+        let rest = string & low_mask(rest_bits);
+        if !self.possible || rest == 0 {
+            return None;
+        }
+        let value = match self.new_string_bits.checked_sub(rest_bits) {
+            Some(shift) => rest << shift,
+            // Only zeros after the stop bit may fall off.
+            None if rest.trailing_zeros() >= rest_bits - self.new_string_bits => {
+                rest >> (rest_bits - self.new_string_bits)
+            }
+            None => return None,
+        };
+        Some((quotient << self.more | string >> rest_bits, value << self.own_bits | own))
+    }
+}

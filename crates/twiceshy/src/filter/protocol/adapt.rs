@@ -1,0 +1,133 @@
+//! Learning from a mistake, when it is made and when it is read from a journal.
+
+use super::{Machine, OperationError, Reader, Step, is_same_key, not_adapted};
+use crate::codec::string::Payload;
+use crate::error::AdaptError;
+use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
+use crate::hash::{MAX_BITS, Words};
+use crate::prefix::Prefix;
+use crate::reverse_map::{Row, Rows};
+
+/// Learns that the filter's *maybe* to a key was wrong, if it was.
+#[derive(Debug)]
+pub struct Adapt<'k, V = u64> {
+    row: Row<'k>,
+    ticket: Option<Ticket<V>>,
+    rows: Option<Rows>,
+    /// Whether it was positive at first: then growth may fix it.
+    was_positive: bool,
+}
+
+impl<'k, V> Adapt<'k, V> {
+    /// For a key that is given with its hash.
+    pub fn new(hash: u64, key: &'k [u8]) -> Self {
+        Self { row: Row { hash, key, value: &[] }, ticket: None, rows: None, was_positive: false }
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
+    type Output = Adapted;
+
+    fn next<P: Payload<Value = V>, R: Reader<P>>(
+        &mut self,
+        core: &mut Core<P>,
+        reader: &R,
+    ) -> Result<Step<'k, Adapted>, OperationError> {
+        loop {
+            let ticket = match &self.ticket {
+                Some(ticket) => ticket,
+                None => match core.query_value(&reader.words(self.row), &reader.value(self.row)) {
+                    Some(ticket) => self.ticket.insert(ticket),
+                    None if self.was_positive => return Ok(Step::Done(core.fixed_by_growth())),
+                    None => return Ok(Step::Done(Adapted::NotPositive)),
+                },
+            };
+            self.was_positive = true;
+            let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+            let error = match adapt_by_rows(core, reader, ticket, self.row, rows) {
+                Ok(adapted) => return Ok(Step::Done(adapted)),
+                Err(error) => error,
+            };
+            (self.ticket, self.rows) = (None, None);
+            if let Some(step) = not_adapted(error) {
+                return step;
+            }
+        }
+    }
+
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+/// Learns that a query was a mistake, given the rows under the fingerprint that it has met.
+pub(crate) fn adapt_by_rows<P: Payload, R: Reader<P>>(
+    core: &mut Core<P>,
+    reader: &R,
+    ticket: &Ticket<P::Value>,
+    query: Row<'_>,
+    rows: &Rows,
+) -> Result<Adapted, AdaptError> {
+    if rows.iter().any(|row| is_same_key(row, query)) {
+        return Ok(Adapted::WasMember);
+    }
+    let words = reader.words(query);
+    let need = |row, other: &R::Words<'_>| match reader.must_part(query, row) {
+        true => other.common_bits(&words, MAX_BITS) + 1,
+        false => 0,
+    };
+    let neighbours = reader.rows_under(ticket.prefix(), rows).map(|(row, other)| {
+        let need = need(row, &other);
+        (Neighbour { words: other, value: reader.value_under(row) }, need)
+    });
+    core.adapt(ticket, &words, neighbours)
+}
+
+/// Parts keys from a query that was a mistake once and begins with a prefix, also if it has become a key since: for
+/// recovery.
+#[derive(Debug)]
+pub struct Separate<'k, V = u64> {
+    apart: &'k Prefix,
+    ticket: Option<Ticket<V>>,
+    rows: Option<Rows>,
+}
+
+impl<'k, V> Separate<'k, V> {
+    /// From whatever begins like this.
+    pub fn new(apart: &'k Prefix) -> Self {
+        Self { apart, ticket: None, rows: None }
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Machine<'k, V> for Separate<'k, V> {
+    type Output = ();
+
+    fn next<P: Payload<Value = V>, R: Reader<P>>(
+        &mut self,
+        core: &mut Core<P>,
+        reader: &R,
+    ) -> Result<Step<'k, ()>, OperationError> {
+        loop {
+            let ticket = match &self.ticket {
+                Some(ticket) => ticket,
+                None => match core.query_prefix(self.apart) {
+                    Some(ticket) => self.ticket.insert(ticket),
+                    None => return Ok(Step::Done(())),
+                },
+            };
+            let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+            let error = match core.separate(ticket, self.apart, reader.neighbours(ticket.prefix(), rows)) {
+                Ok(_) => return Ok(Step::Done(())),
+                Err(error) => error,
+            };
+            (self.ticket, self.rows) = (None, None);
+            if let Some(step) = not_adapted(error) {
+                return step;
+            }
+        }
+    }
+
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}

@@ -1,0 +1,148 @@
+//! Removing a key, and clearing away fingerprints that no key is under.
+
+use super::{Machine, OperationError, Reader, Step, is_same_key};
+use crate::codec::string::Payload;
+use crate::filter::core::{Core, Ticket};
+use crate::prefix::Prefix;
+use crate::reverse_map::{Row, Rows};
+
+/// Removes a key. Tells whether it was there.
+#[derive(Debug)]
+pub struct Remove<'k, V = u64> {
+    row: Row<'k>,
+    ticket: Option<Ticket<V>>,
+    rows: Option<Rows>,
+    /// What the others under the fingerprint bring along, once that is known.
+    left: Option<Option<V>>,
+    /// Whether the row was removed, once that was tried.
+    was_there: Option<bool>,
+}
+
+impl<'k, V> Remove<'k, V> {
+    /// For a key that is given with its hash.
+    pub fn new(hash: u64, key: &'k [u8]) -> Self {
+        Self { row: Row { hash, key, value: &[] }, ticket: None, rows: None, left: None, was_there: None }
+    }
+
+    /// For a key whose row is gone already.
+    pub fn after_its_row(hash: u64, key: &'k [u8]) -> Self {
+        Self { was_there: Some(true), ..Self::new(hash, key) }
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
+    type Output = bool;
+
+    fn next<P: Payload<Value = V>, R: Reader<P>>(
+        &mut self,
+        core: &mut Core<P>,
+        reader: &R,
+    ) -> Result<Step<'k, bool>, OperationError> {
+        loop {
+            let ticket = match &self.ticket {
+                Some(ticket) => ticket,
+                None => match core.query(&reader.words(self.row)) {
+                    Some(ticket) => self.ticket.insert(ticket),
+                    None => return Ok(Step::Done(self.was_there.is_some())),
+                },
+            };
+            let left = match &self.left {
+                Some(left) => left,
+                None => {
+                    let Some(rows) = &self.rows else { return Ok(Step::Rows(ticket.prefix().clone())) };
+                    let (is_there, left) = without(core.strings().payload(), reader, ticket, self.row, rows);
+                    if self.was_there.is_none() && !is_there {
+                        return Ok(Step::Done(false));
+                    }
+                    self.left.insert(left)
+                }
+            };
+            match self.was_there {
+                None => return Ok(Step::Delete(self.row)),
+                Some(false) => return Ok(Step::Done(false)),
+                Some(true) if core.remove(ticket, left.as_ref()).is_ok() => return Ok(Step::Done(true)),
+                Some(true) => (self.ticket, self.rows, self.left) = (None, None, None),
+            }
+        }
+    }
+
+    fn answer(&mut self, yes: bool) {
+        self.was_there = Some(yes);
+    }
+
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+/// Whether a row is among others under a fingerprint, and what these bring along together, if there are any.
+fn without<P: Payload, R: Reader<P>>(
+    payload: P,
+    reader: &R,
+    ticket: &Ticket<P::Value>,
+    row: Row<'_>,
+    rows: &Rows,
+) -> (bool, Option<P::Value>) {
+    let (mut is_there, mut left) = (false, None);
+    for (other, _) in reader.rows_under(ticket.prefix(), rows) {
+        let value = reader.value_under(other).unwrap_or_else(|| ticket.value.clone());
+        match &mut left {
+            _ if is_same_key(other, row) => is_there = true,
+            None => left = Some(value),
+            Some(left) => payload.unite(left, &value),
+        }
+    }
+    (is_there, left)
+}
+
+/// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them: for recovery.
+#[derive(Debug)]
+pub struct ClearAway<V = u64> {
+    hash: u64,
+    /// What is still to be looked at, once that was listed.
+    fingerprints: Option<Vec<Prefix>>,
+    ticket: Option<Ticket<V>>,
+    rows: Option<Rows>,
+}
+
+impl<V> ClearAway<V> {
+    /// For a key with this hash that is gone.
+    pub fn new(hash: u64) -> Self {
+        Self { hash, fingerprints: None, ticket: None, rows: None }
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Machine<'k, V> for ClearAway<V> {
+    type Output = ();
+
+    fn next<P: Payload<Value = V>, R: Reader<P>>(
+        &mut self,
+        core: &mut Core<P>,
+        reader: &R,
+    ) -> Result<Step<'k, ()>, OperationError> {
+        let hash = Prefix::from_bits(self.hash, 64);
+        loop {
+            let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
+            let Some(prefix) = fingerprints.last() else { return Ok(Step::Done(())) };
+            let ticket = self.ticket.take().or_else(|| core.query_prefix(prefix));
+            let Some(ticket) = ticket.filter(|ticket| ticket.prefix() == prefix) else {
+                fingerprints.pop();
+                continue;
+            };
+            let Some(rows) = self.rows.take() else {
+                let prefix = prefix.clone();
+                self.ticket = Some(ticket);
+                return Ok(Step::Rows(prefix));
+            };
+            let is_needed = reader.neighbours(prefix, &rows).next().is_some();
+            // If it cannot be removed, something has changed: then the rows are asked for once more.
+            if is_needed || core.remove(&ticket, None).is_ok() {
+                fingerprints.pop();
+            }
+        }
+    }
+
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}

@@ -1,0 +1,509 @@
+//! The same operations and the same laws for everything that an entry can carry: nothing, a tag that keys must agree in, and
+//! a set that they unite. What a range filter needs of the core is shown here with the smallest set that has all of it: a
+//! part of it in the head of an entry, the rest in slots of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use super::*;
+use crate::codec::string::{Place, Table};
+use crate::filter::core::{Growth, Settings};
+use crate::reverse_map::MemoryMap;
+use crate::table::{Extended, Kind, Shape, Slot};
+use twiceshy_testkit::Random;
+
+/// Entries carry nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Nothing;
+
+impl Payload for Nothing {
+    type Value = ();
+
+    fn in_head(self, (): &()) -> Option<u64> {
+        Some(0)
+    }
+
+    fn encode(self, (): &(), _: u32, _: &mut Vec<Slot>) -> u64 {
+        0
+    }
+
+    fn decode(self, _: u64, _: impl DoubleEndedIterator<Item = u64>, _: u32) {}
+
+    fn covers(self, (): &(), (): &()) -> bool {
+        true
+    }
+
+    fn may_share(self, (): &(), (): &()) -> bool {
+        true
+    }
+
+    fn unite(self, (): &mut (), (): &()) {}
+}
+
+/// Entries carry a set of numbers below 8, as a mask: the smallest is in the head, each of the others has a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SmallSets;
+
+const MEMBER_BITS: u32 = 3;
+
+impl Payload for SmallSets {
+    type Value = u8;
+
+    fn head_bits(self) -> u32 {
+        MEMBER_BITS
+    }
+
+    fn in_head(self, set: &u8) -> Option<u64> {
+        set.is_power_of_two().then(|| set.trailing_zeros().into())
+    }
+
+    fn encode(self, set: &u8, _: u32, slots: &mut Vec<Slot>) -> u64 {
+        let mut members = (0..8).filter(|member| set >> member & 1 == 1);
+        let smallest = members.next().unwrap_or(0);
+        slots.extend(members.map(|value| Slot { kind: Kind::Payload, value }));
+        smallest
+    }
+
+    fn decode(self, head: u64, slots: impl DoubleEndedIterator<Item = u64>, _: u32) -> u8 {
+        slots.fold(1 << (head % 8), |set, member| set | 1 << (member % 8))
+    }
+
+    fn covers(self, entry: &u8, key: &u8) -> bool {
+        key & !entry == 0
+    }
+
+    fn meets(self, entry: &u8, query: &u8) -> bool {
+        entry & query != 0
+    }
+
+    fn may_share(self, _: &u8, _: &u8) -> bool {
+        true
+    }
+
+    fn unite(self, entry: &mut u8, key: &u8) {
+        *entry |= key;
+    }
+}
+
+/// A reader whose keys are known, and can be hashed badly.
+trait Universe<P: Payload>: Reader<P> + Sized {
+    fn new(hasher: Hasher) -> Self;
+
+    fn payload() -> P;
+
+    /// The hash that a key is stored under.
+    fn hash(&self, key: &[u8]) -> u64;
+
+    /// All keys that there are.
+    fn keys() -> Vec<Vec<u8>>;
+
+    /// The value of the row of a key, which the reader makes the entry's value of.
+    fn row_value(random: &mut Random) -> Vec<u8>;
+}
+
+/// Keys of which nothing is known but that they are there.
+struct Points(Hasher);
+
+impl Reader<Nothing> for Points {
+    type Words<'a> = KeyWords<'a, &'a [u8]>;
+    type Owned<'a> = KeyWords<'a, Vec<u8>>;
+
+    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
+        KeyWords::with_first(&self.0, row.key, row.hash)
+    }
+
+    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
+        KeyWords::with_first(&self.0, row.key.to_vec(), row.hash)
+    }
+
+    fn value(&self, _: Row<'_>) {}
+
+    fn value_under(&self, _: Row<'_>) -> Option<()> {
+        Some(())
+    }
+}
+
+impl Universe<Nothing> for Points {
+    fn new(hasher: Hasher) -> Self {
+        Self(hasher)
+    }
+
+    fn payload() -> Nothing {
+        Nothing
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.0.hash_bytes(key)
+    }
+
+    fn keys() -> Vec<Vec<u8>> {
+        (0..120).map(|number| vec![number]).collect()
+    }
+
+    fn row_value(_: &mut Random) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+impl Universe<Tags> for Hasher {
+    fn new(hasher: Hasher) -> Self {
+        hasher
+    }
+
+    fn payload() -> Tags {
+        Tags
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hash_bytes(key)
+    }
+
+    fn keys() -> Vec<Vec<u8>> {
+        (0..120).map(|number| vec![number]).collect()
+    }
+
+    fn row_value(random: &mut Random) -> Vec<u8> {
+        let (bytes, len) = value_of(&[0, 0, 1, 300][random.below(4) as usize]);
+        bytes[..len].to_vec()
+    }
+}
+
+/// A key is a group and a member of the group; what is hashed is the group. Two keys of one group cannot be told apart, and
+/// need not be: an entry knows the members of all groups under it.
+struct Groups(Hasher);
+
+impl Reader<SmallSets> for Groups {
+    type Words<'a> = KeyWords<'a, &'a [u8]>;
+    type Owned<'a> = KeyWords<'a, Vec<u8>>;
+
+    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
+        KeyWords::with_first(&self.0, &row.key[..1], row.hash)
+    }
+
+    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
+        KeyWords::with_first(&self.0, row.key[..1].to_vec(), row.hash)
+    }
+
+    fn value(&self, row: Row<'_>) -> u8 {
+        1 << row.key[1]
+    }
+
+    fn value_under(&self, row: Row<'_>) -> Option<u8> {
+        Some(self.value(row))
+    }
+
+    fn must_part(&self, query: Row<'_>, row: Row<'_>) -> bool {
+        query.key[0] != row.key[0] && query.key[1] == row.key[1]
+    }
+}
+
+impl Universe<SmallSets> for Groups {
+    fn new(hasher: Hasher) -> Self {
+        Self(hasher)
+    }
+
+    fn payload() -> SmallSets {
+        SmallSets
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.0.hash_bytes(&key[..1])
+    }
+
+    fn keys() -> Vec<Vec<u8>> {
+        (0..30).flat_map(|group| (0..8).map(move |member| vec![group, member])).collect()
+    }
+
+    fn row_value(_: &mut Random) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// A core with its map, and all that must be true of them.
+struct Checked<P: Payload, R> {
+    core: Core<P>,
+    reader: R,
+    map: MemoryMap,
+    members: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Queries that were mistaken for a member, and must not be again.
+    fixed: BTreeSet<(Vec<u8>, Vec<u8>)>,
+    positives: BTreeSet<Vec<u8>>,
+    /// A core from before, and what happened since.
+    snapshot: Core<P>,
+    inserted: BTreeSet<Vec<u8>>,
+    removed: BTreeSet<Vec<u8>>,
+    lessons: Vec<Prefix>,
+}
+
+impl<P: Payload, R: Universe<P>> Checked<P, R>
+where
+    P::Value: Debug,
+{
+    fn new(hasher: Hasher, quotient_bits: u32, remainder_bits: u32) -> Self {
+        let (reader, payload) = (R::new(hasher), R::payload());
+        let slot_bits = Core::slot_bits_for(payload, remainder_bits);
+        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
+        let shape = shape.with_limits(3, 20).unwrap();
+        let growth = Growth::Grow { max_bytes: None };
+        let settings = Settings { payload, has_stop: false, entries: 0, len: 0, remainder_bits, growth };
+        let core = Core::new(Table::new(shape).unwrap(), settings);
+        Self {
+            snapshot: core.try_clone().unwrap(),
+            core,
+            reader,
+            map: MemoryMap::new(),
+            members: BTreeMap::new(),
+            fixed: BTreeSet::new(),
+            positives: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            lessons: Vec::new(),
+        }
+    }
+
+    fn row<'k>(&self, key: &'k [u8]) -> Row<'k> {
+        Row { hash: self.reader.hash(key), key, value: &[] }
+    }
+
+    fn place(&self, row: Row<'_>) -> Option<Place> {
+        self.core.cover(&self.reader.words(row))
+    }
+
+    fn is_positive(&self, key: &[u8]) -> bool {
+        let row = self.row(key);
+        self.core.query_value(&self.reader.words(row), &self.reader.value(row)).is_some()
+    }
+
+    fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        let row = Row { value: &value, ..self.row(&key) };
+        let insert = Insert::map_first(row, self.reader.value(row));
+        let new = drive(&mut self.core, &self.reader, &mut self.map, insert).unwrap();
+        assert_eq!(new, !self.members.contains_key(&key));
+        self.removed.remove(&key);
+        self.inserted.insert(key.clone());
+        // A row that is there keeps its value, unless it has to part from others for it.
+        let stored = self.map.get(self.reader.hash(&key), &key).unwrap().to_vec();
+        self.members.insert(key, stored);
+        self.check(true);
+    }
+
+    fn remove(&mut self, key: Vec<u8>) {
+        let row = self.row(&key);
+        let was = drive(&mut self.core, &self.reader, &mut self.map, Remove::new(row.hash, &key)).unwrap();
+        assert_eq!(was, self.members.remove(&key).is_some());
+        self.fixed.retain(|(_, member)| *member != key);
+        if was {
+            self.inserted.remove(&key);
+            self.removed.insert(key);
+        }
+        self.check(false);
+    }
+
+    fn adapt(&mut self, key: &[u8]) {
+        let was_positive = self.is_positive(key);
+        let adapt = Adapt::new(self.reader.hash(key), key);
+        match drive(&mut self.core, &self.reader, &mut self.map, adapt).unwrap() {
+            Adapted::Fixed { .. } => {
+                assert!(was_positive && !self.members.contains_key(key));
+                self.fixed.extend(self.members.keys().map(|member| (key.to_vec(), member.clone())));
+                let row = self.row(key);
+                let lesson = self.core.separating_prefix(&self.reader.words(row), &self.reader.value(row));
+                self.lessons.push(lesson.unwrap());
+            }
+            Adapted::WasMember => assert!(self.members.contains_key(key)),
+            Adapted::NotPositive => assert!(!was_positive),
+            Adapted::Vanished => panic!("every fingerprint has a key"),
+        }
+        assert_eq!(self.is_positive(key), self.members.contains_key(key), "{key:?}");
+        self.check(false);
+    }
+
+    fn grow(&mut self) {
+        self.core = grown(&self.core, &self.reader, &self.map).unwrap();
+        self.check(false);
+    }
+
+    fn shrink(&mut self) {
+        self.core.shrink_to_fit().unwrap();
+        self.check(false);
+    }
+
+    fn rebuild(&mut self) {
+        self.core = rebuilt(&self.core, &self.reader, &[], &self.map).unwrap();
+        self.check(false);
+    }
+
+    /// Goes on from the snapshot, as after a crash.
+    fn replay(&mut self) {
+        self.core = self.snapshot.try_clone().unwrap();
+        for key in std::mem::take(&mut self.inserted) {
+            let row = Row { value: &self.members[&key], ..self.row(&key) };
+            let again = Insert::recovered(row, self.reader.value(row));
+            let _ = drive(&mut self.core, &self.reader, &mut self.map, again).unwrap();
+        }
+        for key in std::mem::take(&mut self.removed) {
+            let clear = ClearAway::new(self.reader.hash(&key));
+            drive(&mut self.core, &self.reader, &mut self.map, clear).unwrap();
+        }
+        for lesson in std::mem::take(&mut self.lessons) {
+            drive(&mut self.core, &self.reader, &mut self.map, Separate::new(&lesson)).unwrap();
+        }
+        recount(&mut self.core, &self.reader, &self.map).unwrap();
+        // What entries carry is not in the journal: a rebuild says it anew.
+        self.core = rebuilt(&self.core, &self.reader, &[], &self.map).unwrap();
+        self.check(true);
+        self.take_snapshot();
+    }
+
+    fn take_snapshot(&mut self) {
+        self.snapshot = self.core.try_clone().unwrap();
+        self.inserted.clear();
+        self.removed.clear();
+        self.lessons.clear();
+    }
+
+    fn merge(&mut self, mut other: Self) {
+        merge(&mut self.core, &other.core, &self.reader, &self.map, &other.map).unwrap();
+        copy_rows(&mut self.map, &other.map, |_| true).unwrap();
+        for (key, value) in other.members {
+            self.members.entry(key).or_insert(value);
+        }
+        self.fixed.append(&mut other.fixed);
+        self.core.set_len(self.members.len() as u64);
+        self.check(true);
+        self.take_snapshot();
+    }
+
+    fn check(&mut self, may_add: bool) {
+        self.core.table().validate().unwrap();
+        self.core.check().unwrap();
+        check(&self.core, &self.reader, &self.map).unwrap().unwrap();
+        assert_eq!(self.core.len(), self.members.len() as u64);
+        // An entry carries what its keys bring along, and no more.
+        let mut carried: BTreeMap<u64, P::Value> = BTreeMap::new();
+        for row in self.map.iter() {
+            let value = self.reader.value(row);
+            let start = self.place(row).unwrap().entry.start;
+            match carried.get_mut(&start) {
+                Some(all) => R::payload().unite(all, &value),
+                None => drop(carried.insert(start, value)),
+            }
+        }
+        for row in self.map.iter() {
+            let entry = self.place(row).unwrap().entry;
+            assert_eq!(self.core.value(&entry), carried[&entry.start]);
+        }
+        let now: BTreeSet<Vec<u8>> = R::keys().into_iter().filter(|key| self.is_positive(key)).collect();
+        assert!(self.members.keys().all(|key| now.contains(key)), "a key is lost");
+        assert!(may_add || now.is_subset(&self.positives), "a query became a mistake");
+        for (query, member) in self.fixed.iter().filter(|(query, _)| now.contains(query)) {
+            let (query, member) = (self.row(query), self.row(member));
+            if self.members.contains_key(query.key) || !self.reader.must_part(query, member) {
+                continue;
+            }
+            let (one, other) = (self.place(query), self.place(member));
+            let met = one.zip(other).is_some_and(|(one, other)| one.entry.start == other.entry.start);
+            assert!(!met, "the same mistake twice: {query:?} for {member:?}");
+        }
+        self.positives = now;
+    }
+}
+
+/// Hashes that agree far, and differ in the end.
+fn hashers() -> [Hasher; 4] {
+    fn good(bytes: &[u8], index: u32) -> u64 {
+        Hasher::fast().word_bytes(bytes, index)
+    }
+    [
+        Hasher::fast(),
+        Hasher::chosen(|bytes, index| good(bytes, index) & if index == 0 { 0xfc << 56 } else { u64::MAX }),
+        Hasher::chosen(|bytes, index| if index == 0 { 0x5555 << 48 } else { good(bytes, index) }),
+        Hasher::chosen(
+            |bytes, index| if index == 0 { u64::from(bytes[0]) << 56 } else { good(bytes, index) },
+        ),
+    ]
+}
+
+fn run<P: Payload, R: Universe<P>>(seed: u64, steps: u32) {
+    let mut random = Random(seed);
+    let hasher = hashers()[random.below(4) as usize].clone();
+    let fresh = |random: &mut Random| {
+        let (quotient_bits, remainder_bits) = (1 + random.below(4) as u32, 1 + random.below(4) as u32);
+        Checked::<P, R>::new(hasher.clone(), quotient_bits, remainder_bits)
+    };
+    let keys = R::keys();
+    let key = |random: &mut Random| keys[random.below(keys.len() as u64) as usize].clone();
+    let mut checked = fresh(&mut random);
+    for _ in 0..steps {
+        match random.below(40) {
+            0..=13 => {
+                let value = R::row_value(&mut random);
+                checked.insert(key(&mut random), value);
+            }
+            14..=19 => checked.remove(key(&mut random)),
+            20..=31 => checked.adapt(&key(&mut random)),
+            32..=33 => checked.grow(),
+            34..=35 => checked.shrink(),
+            36 => checked.rebuild(),
+            37 => checked.take_snapshot(),
+            38 => checked.replay(),
+            _ => {
+                let mut other = fresh(&mut random);
+                for _ in 0..random.below(20) {
+                    let value = R::row_value(&mut random);
+                    other.insert(key(&mut random), value);
+                    other.adapt(&key(&mut random));
+                }
+                checked.merge(other);
+            }
+        }
+        if checked.core.slots() > 1 << 9 {
+            checked = fresh(&mut random);
+        }
+    }
+}
+
+/// How many runs of sixty steps there are for each payload.
+fn seeds() -> u64 {
+    twiceshy_testkit::effort::times("TWICESHY_STEPS", 6_000) / 60
+}
+
+#[test]
+fn entries_that_carry_nothing() {
+    (0..seeds()).for_each(|seed| run::<Nothing, Points>(seed, 60));
+}
+
+#[test]
+fn entries_with_tags_that_part() {
+    (0..seeds()).for_each(|seed| run::<Tags, Hasher>(seed, 60));
+}
+
+#[test]
+fn entries_with_sets_that_unite() {
+    (0..seeds()).for_each(|seed| run::<SmallSets, Groups>(seed, 60));
+}
+
+/// An operation that is dropped at any step has changed nothing, and one whose answers are out of date asks again.
+#[test]
+fn operations_may_be_dropped_and_ask_again_when_something_changed() {
+    let mut checked = Checked::<Tags, Hasher>::new(hashers()[2].clone(), 2, 2);
+    for number in 0..10 {
+        checked.insert(vec![number], Vec::new());
+    }
+    let row = checked.row(&[0]);
+    let mut remove = Remove::new(row.hash, &[0]);
+    let Ok(Step::Rows(prefix)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
+    let old = Rows::under(&prefix, &checked.map).unwrap();
+    let before = checked.core.table().bytes().to_vec();
+    Machine::<u64>::rows(&mut remove, old);
+    let Ok(Step::Delete(_)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
+    assert_eq!(checked.core.table().bytes(), before);
+    // Meanwhile another key goes, and one comes, under the same fingerprint.
+    checked.remove(vec![1]);
+    checked.insert(vec![50], Vec::new());
+    Machine::<u64>::answer(&mut remove, true);
+    let step = remove.next(&mut checked.core, &checked.reader).unwrap();
+    assert!(matches!(step, Step::Rows(_)), "{step:?}");
+    drop(remove);
+    checked.check(true);
+}
