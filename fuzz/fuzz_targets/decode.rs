@@ -7,9 +7,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::reverse_map::Rows;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
+use twiceshy::reverse_map::Rows;
 use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, QuotientFilter};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, slots_of};
