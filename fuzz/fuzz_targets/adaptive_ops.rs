@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use twiceshy::error::SetError;
 use twiceshy::adaptive::{Adapted, Growth, Query, Record};
+use twiceshy::error::SetError;
 use twiceshy::reverse_map::MemoryMap;
 use twiceshy::{AdaptiveFilter, AdaptiveSet, Hasher};
 use twiceshy_testkit::weak;
@@ -219,6 +219,7 @@ impl Checked {
             Adapted::WasMember => assert!(is_member),
             Adapted::NotPositive => assert!(!before),
             Adapted::Vanished => panic!("a fingerprint without a key"),
+            other => panic!("{other:?} is not known here"),
         }
         assert_eq!(self.set.contains(&query), is_member);
         Ok(false)

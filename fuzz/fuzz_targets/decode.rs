@@ -7,9 +7,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use twiceshy::reverse_map::Rows;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
+use twiceshy::reverse_map::Rows;
 use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, QuotientFilter};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, slots_of};
@@ -41,15 +41,49 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
+/// All that is the same for every kind: bytes are a filter in every way of reading, or in none; queries on anything end;
+/// and a filter that was read works. Tells whether the bytes can be viewed as a filter of this kind.
+macro_rules! examine {
+    ($filter:ident, $bytes:ident, $interrogate:ident, $use_it:ident) => {{
+        let (read, view) = ($filter::read_from($bytes), $filter::view($bytes));
+        match &view {
+            Err(_) => {
+                assert!($filter::from_bytes($bytes).is_err());
+                // Only what follows the filter may be the difference.
+                if let Ok(filter) = read {
+                    assert!(filter.to_bytes().len() < $bytes.len());
+                }
+            }
+            Ok(view) => {
+                let hashes: Vec<u64> = hashes().collect();
+                let mut found = vec![false; hashes.len()];
+                view.contains_hash_batch(&hashes, &mut found);
+                for (&hash, found) in hashes.iter().zip(found) {
+                    assert_eq!(view.contains_hash(hash), found);
+                }
+                let slots = view.size_in_bytes() * 8;
+                assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
+                std::hint::black_box((view.contains("key"), view.expected_error_rate(), format!("{view:?}")));
+                $interrogate(view, &hashes);
+                let valid = view.verify().is_ok();
+                assert_eq!(read.is_ok(), valid, "read_from and verify disagree");
+                assert_eq!($filter::from_bytes($bytes).is_ok(), valid, "from_bytes and verify disagree");
+                if let Ok(filter) = read {
+                    assert_eq!(filter.to_bytes(), $bytes, "reading and writing changes bytes");
+                    $use_it(filter, &hashes);
+                }
+            }
+        }
+        view.is_ok()
+    }};
+}
+
 /// At most one of the kinds takes it, and a filter of any kind takes it then.
 fn examine_all(bytes: &[u8]) {
-    examine(bytes);
-    examine_adaptive(bytes);
-    examine_expandable(bytes);
     let taken = [
-        QuotientFilter::view(bytes).is_ok(),
-        AdaptiveFilter::view(bytes).is_ok(),
-        ExpandableFilter::view(bytes).is_ok(),
+        examine!(QuotientFilter, bytes, interrogate_quotient, use_quotient),
+        examine!(AdaptiveFilter, bytes, interrogate_adaptive, use_adaptive),
+        examine!(ExpandableFilter, bytes, interrogate_expandable, use_expandable),
     ];
     let taken = taken.into_iter().filter(|&taken| taken).count();
     assert_eq!(
@@ -60,6 +94,17 @@ fn examine_all(bytes: &[u8]) {
     if let Ok(filter) = AnyFilter::from_bytes(bytes) {
         assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
     }
+}
+
+fn hashes() -> impl Iterator<Item = u64> {
+    let even = (0..40u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    even.chain((0..64).map(|i| 1 << i)).chain([0, u64::MAX, u64::MAX << 32])
+}
+
+/// What a filter writes can be read.
+fn check(bytes: &[u8]) {
+    let view = AnyFilter::view(bytes).expect("a header that reads back");
+    view.verify().expect("a valid table");
 }
 
 /// Magic, version, kind and checksums.
@@ -136,56 +181,17 @@ fn set_counts(bytes: &mut [u8], kind: u8) {
     seal(bytes, kind);
 }
 
-fn examine(bytes: &[u8]) {
-    let read = QuotientFilter::read_from(bytes);
-    let Ok(view) = QuotientFilter::view(bytes) else {
-        assert!(QuotientFilter::from_bytes(bytes).is_err());
-        // Only what follows the filter may be the difference.
-        if let Ok(filter) = read {
-            assert!(filter.to_bytes().len() < bytes.len());
-        }
-        return;
-    };
-    interrogate(&view);
-    let verified = view.verify();
-    assert_eq!(read.is_ok(), verified.is_ok(), "read_from and verify disagree");
-    assert_eq!(QuotientFilter::from_bytes(bytes).is_ok(), verified.is_ok(), "from_bytes and verify disagree");
-    if let Ok(filter) = read {
-        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
-        use_it(filter);
-    }
-}
-
-fn hashes() -> impl Iterator<Item = u64> {
-    let even = (0..40u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    even.chain((0..64).map(|i| 1 << i)).chain([0, u64::MAX, u64::MAX << 32])
-}
-
-/// Queries on anything end.
-fn interrogate(view: &QuotientFilter<&[u8]>) {
-    let hashes: Vec<u64> = hashes().collect();
-    let mut found = vec![false; hashes.len()];
-    view.contains_hash_batch(&hashes, &mut found);
-    for (&hash, found) in hashes.iter().zip(found) {
-        assert_eq!(view.contains_hash(hash), found);
+fn interrogate_quotient(view: &QuotientFilter<&[u8]>, hashes: &[u64]) {
+    for &hash in hashes {
         std::hint::black_box(view.count_hash(hash));
     }
-    let slots = view.size_in_bytes() * 8;
-    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
-    std::hint::black_box((view.longest_cluster(), view.expected_error_rate(), format!("{view:?}")));
+    std::hint::black_box(view.longest_cluster());
     if let Ok(merged) = QuotientFilter::merge([view, view]) {
-        check(&merged);
+        check(&merged.to_bytes());
     }
 }
 
-fn check(filter: &QuotientFilter) {
-    let bytes = filter.to_bytes();
-    let view = QuotientFilter::view(&bytes).expect("a header that reads back");
-    view.verify().expect("a valid table");
-}
-
-/// A verified filter works like any other.
-fn use_it(mut filter: QuotientFilter) {
+fn use_quotient(mut filter: QuotientFilter, hashes: &[u64]) {
     let stored: Vec<_> = filter.iter().collect();
     let shift = 64 - filter.fingerprint_bits();
     assert_eq!(stored.len() as u64, filter.distinct());
@@ -193,16 +199,17 @@ fn use_it(mut filter: QuotientFilter) {
         assert_eq!(filter.count_hash(entry.fingerprint << shift), entry.count);
     }
     let before = filter.to_bytes();
-    let inserted: Vec<u64> = hashes().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
-    check(&filter);
+    let inserted: Vec<u64> =
+        hashes.iter().copied().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+    check(&filter.to_bytes());
     assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
     // More quotient bits, or more spill slots.
-    let grown =
-        filter.to_bytes()[QUOTIENT_BITS..MAX_QUOTIENT_BITS] != before[QUOTIENT_BITS..MAX_QUOTIENT_BITS];
+    let shape = QUOTIENT_BITS..MAX_QUOTIENT_BITS;
+    let grown = filter.to_bytes()[shape.clone()] != before[shape];
     for &hash in &inserted {
         assert!(filter.remove_hash(hash));
     }
-    check(&filter);
+    check(&filter.to_bytes());
     if !grown {
         assert_eq!(filter.to_bytes(), before, "inserting and removing leaves a trace");
     }
@@ -210,52 +217,18 @@ fn use_it(mut filter: QuotientFilter) {
         assert_eq!(filter.remove_hash_many(entry.fingerprint << shift, u64::MAX), entry.count);
     }
     assert!(filter.is_empty() && filter.used_slots() == 0);
-    check(&filter);
+    check(&filter.to_bytes());
 }
 
-fn examine_adaptive(bytes: &[u8]) {
-    let read = AdaptiveFilter::read_from(bytes);
-    let Ok(view) = AdaptiveFilter::view(bytes) else {
-        assert!(AdaptiveFilter::from_bytes(bytes).is_err());
-        if let Ok(filter) = read {
-            assert!(filter.to_bytes().len() < bytes.len());
-        }
-        return;
-    };
-    interrogate_adaptive(&view);
-    let verified = view.verify();
-    assert_eq!(read.is_ok(), verified.is_ok(), "read_from and verify disagree");
-    assert_eq!(AdaptiveFilter::from_bytes(bytes).is_ok(), verified.is_ok(), "from_bytes and verify disagree");
-    if let Ok(filter) = read {
-        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
-        use_adaptive(filter);
-    }
-}
-
-/// Queries on anything end.
-fn interrogate_adaptive(view: &AdaptiveFilter<&[u8]>) {
-    let hashes: Vec<u64> = hashes().collect();
-    let mut found = vec![false; hashes.len()];
-    view.contains_hash_batch(&hashes, &mut found);
-    for (&hash, found) in hashes.iter().zip(found) {
-        assert_eq!(view.contains_hash(hash), found);
+fn interrogate_adaptive(view: &AdaptiveFilter<&[u8]>, hashes: &[u64]) {
+    for &hash in hashes {
         // On damaged bytes the short way and the complete one may differ.
         std::hint::black_box(view.query_hash(hash));
     }
-    std::hint::black_box((view.tag("key"), view.separate_record("key")));
-    let slots = view.size_in_bytes() * 8;
-    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
-    std::hint::black_box((view.lengths(), view.stats(), format!("{view:?}")));
+    std::hint::black_box((view.tag("key"), view.separate_record("key"), view.lengths(), view.stats()));
 }
 
-fn check_adaptive(filter: &AdaptiveFilter) {
-    let bytes = filter.to_bytes();
-    let view = AdaptiveFilter::view(&bytes).expect("a header that reads back");
-    view.verify().expect("a valid table");
-}
-
-/// A verified filter works like any other.
-fn use_adaptive(mut filter: AdaptiveFilter) {
+fn use_adaptive(mut filter: AdaptiveFilter, hashes: &[u64]) {
     let stored: Vec<_> = filter.iter().collect();
     assert_eq!(stored.len() as u64, filter.fingerprints());
     let all_found = |filter: &AdaptiveFilter| {
@@ -264,11 +237,11 @@ fn use_adaptive(mut filter: AdaptiveFilter) {
     };
     all_found(&filter);
     filter.shrink_to_fit().expect("memory");
-    check_adaptive(&filter);
+    check(&filter.to_bytes());
     all_found(&filter);
-    let inserted: Vec<u64> =
-        hashes().filter(|&hash| matches!(filter.insert_hash(hash), Ok(Insertion::Stored))).collect();
-    check_adaptive(&filter);
+    let is_stored = |hash: &u64| matches!(filter.insert_hash(*hash), Ok(Insertion::Stored));
+    let inserted: Vec<u64> = hashes.iter().copied().filter(is_stored).collect();
+    check(&filter.to_bytes());
     assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
     all_found(&filter);
     // Part every inserted hash from one that differs in its last bit.
@@ -280,33 +253,17 @@ fn use_adaptive(mut filter: AdaptiveFilter) {
         }
         assert!(filter.contains_hash(hash));
     }
-    check_adaptive(&filter);
+    check(&filter.to_bytes());
 }
 
-/// The same for expandable filters.
-fn examine_expandable(bytes: &[u8]) {
-    let read = ExpandableFilter::read_from(bytes);
-    let Ok(view) = ExpandableFilter::view(bytes) else {
-        assert!(ExpandableFilter::from_bytes(bytes).is_err());
-        if let Ok(filter) = read {
-            assert!(filter.to_bytes().len() < bytes.len());
-        }
-        return;
-    };
-    let hashes: Vec<u64> = hashes().collect();
-    let mut found = vec![false; hashes.len()];
-    view.contains_hash_batch(&hashes, &mut found);
-    for (&hash, found) in hashes.iter().zip(found) {
-        assert_eq!(view.contains_hash(hash), found);
-    }
-    let slots = view.size_in_bytes() * 8;
-    assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
-    std::hint::black_box((view.stats(), format!("{view:?}")));
-    assert_eq!(read.is_ok(), view.verify().is_ok(), "read_from and verify disagree");
-    let Ok(mut filter) = read else { return };
-    assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
-    let inserted: Vec<u64> = hashes.into_iter().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
+fn interrogate_expandable(view: &ExpandableFilter<&[u8]>, _: &[u64]) {
+    std::hint::black_box(view.stats());
+}
+
+fn use_expandable(mut filter: ExpandableFilter, hashes: &[u64]) {
+    let inserted: Vec<u64> =
+        hashes.iter().copied().filter(|&hash| filter.insert_hash(hash).is_ok()).collect();
     assert!(inserted.iter().all(|&hash| filter.contains_hash(hash)));
     inserted.iter().for_each(|&hash| assert!(filter.remove_hash(hash)));
-    ExpandableFilter::from_bytes(&filter.to_bytes()).expect("a valid filter");
+    check(&filter.to_bytes());
 }

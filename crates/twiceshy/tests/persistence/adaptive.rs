@@ -112,16 +112,7 @@ fn queries_on_any_bytes_end_with_and_without_stop_bits() {
     for good in files() {
         for round in 0..300 {
             let mut bytes = good.clone();
-            match round {
-                0 => bytes[BODY..].fill(0xFF),
-                1 => bytes[BODY..].fill(0),
-                2..100 => bytes[BODY..].fill_with(|| random.next() as u8),
-                100..150 => bytes[BODY..].fill_with(|| (random.next() & random.next()) as u8),
-                _ => (0..8).for_each(|_| {
-                    let at = BODY + random.below((good.len() - BODY) as u64) as usize;
-                    bytes[at] = random.next() as u8;
-                }),
-            }
+            damage::spoil(&mut bytes[BODY..], round, [100, 150], &mut random);
             // With and without stop bits.
             if round % 2 == 0 {
                 bytes[STOP] ^= 1;

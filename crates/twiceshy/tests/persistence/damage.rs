@@ -105,6 +105,20 @@ fn any_bytes_are_a_filter_or_refused_and_queries_on_them_end<S: Subject>() {
     any_bytes::<S>();
 }
 
+/// All ones, all zeros, much noise and little of it until these rounds, then noise in a good table.
+pub(super) fn spoil(bytes: &mut [u8], round: u32, [much, little]: [u32; 2], random: &mut Random) {
+    match round {
+        0 => bytes.fill(0xFF),
+        1 => bytes.fill(0),
+        _ if round < much => bytes.fill_with(|| random.next() as u8),
+        _ if round < little => bytes.fill_with(|| (random.next() & random.next()) as u8),
+        _ => (0..8).for_each(|_| {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = random.next() as u8;
+        }),
+    }
+}
+
 /// Writes all kinds of nonsense into tables, and tells how often that was a filter.
 pub(super) fn any_bytes<S: Subject>() -> u32 {
     let (mut random, mut accepted) = (Random(1), 0);
@@ -114,17 +128,7 @@ pub(super) fn any_bytes<S: Subject>() -> u32 {
             // Noise also in the directory, if there is one.
             let from = if round % 8 == 7 { BODY } else { tables_at };
             let mut bytes = good.clone();
-            // All ones, all zeros, noise, much and little, and noise in a good table.
-            match round {
-                0 => bytes[from..].fill(0xFF),
-                1 => bytes[from..].fill(0),
-                2..150 => bytes[from..].fill_with(|| random.next() as u8),
-                150..300 => bytes[from..].fill_with(|| (random.next() & random.next()) as u8),
-                _ => (0..8).for_each(|_| {
-                    let at = from + random.below((good.len() - from) as u64) as usize;
-                    bytes[at] = random.next() as u8;
-                }),
-            }
+            spoil(&mut bytes[from..], round, [150, 300], &mut random);
             if bytes == good {
                 continue;
             }
