@@ -20,6 +20,11 @@ use crate::table::{Full, Limits};
 /// An edit that shifts more slots than this is a reason to grow, if not many slots are in use.
 const LONG: u64 = 1 << 11;
 
+/// Whether so many slots are a long way for an edit.
+pub(super) fn is_long(slots: u64) -> bool {
+    slots > LONG
+}
+
 /// An edit that shifts more than this is one, if many are.
 const LONG_IF_LOADED: u64 = 1 << 13;
 

@@ -45,6 +45,13 @@ pub(crate) struct Runs<'a, B, L = Plain> {
 }
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+    /// How many slots after its home the run lies that lies farthest from it. Reads the whole table.
+    pub(crate) fn farthest_from_home(&self) -> u64 {
+        self.runs().map(|(quotient, run)| run.start - quotient).max().unwrap_or(0)
+    }
+}
+
+impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The quotients that have a run, with their runs.
     pub(crate) fn runs(&self) -> Runs<'_, B, L> {
         let occupied = Bits { block: 0, word: self.occupied(0) };

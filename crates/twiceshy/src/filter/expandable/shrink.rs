@@ -10,6 +10,7 @@
 use super::ExpandableFilter;
 use super::level::Level;
 use super::place::NoPlace;
+use crate::filter::room::is_long;
 use crate::filter::union::union_of;
 use crate::mem::OutOfMemory;
 
@@ -17,30 +18,41 @@ impl ExpandableFilter {
     /// Makes the filter as small as its contents allow, but not smaller than at the start. If it was growing or
     /// shrinking little by little, that is over then.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
-        match self.rebuild(self.settings.least_quotient_bits) {
+        match self.placed_anew(self.settings.least_quotient_bits) {
+            Ok(levels) => {
+                self.levels = levels;
+                self.sum_up_levels();
+                Ok(())
+            }
             Err(NoPlace::Memory(error)) => Err(error),
             // There is no better arrangement than the present one.
-            Ok(()) | Err(_) => Ok(()),
+            Err(_) => Ok(()),
         }
     }
 
     /// Halves the active table. If that is not possible, it stays as it is until there is much less in it.
     pub(super) fn halve(&mut self) {
         let quotient_bits = self.quotient_bits();
-        if self.rebuild(quotient_bits - 1).is_err() || self.quotient_bits() == quotient_bits {
-            self.give_up_halving();
-        } else {
-            self.moves.add(self.levels.iter().map(Level::used).sum());
+        match self.placed_anew(quotient_bits - 1) {
+            // Whoever removes keys in the order of their hashes leaves the last of them crowded together. In a smaller table
+            // each removal would have to close a gap over all of them.
+            Ok(levels)
+                if levels[0].table.shape().quotient_bits() < quotient_bits
+                    && levels.iter().all(|level| !is_long(level.table.farthest_from_home())) =>
+            {
+                self.levels = levels;
+                self.sum_up_levels();
+                self.moves.add(self.levels.iter().map(Level::used).sum());
+            }
+            _ => self.give_up_halving(),
         }
     }
 
-    /// Places all entries anew, with at least `quotient_bits`.
-    fn rebuild(&mut self, quotient_bits: u32) -> Result<(), NoPlace> {
+    /// All entries in tables of their own, with at least `quotient_bits`.
+    fn placed_anew(&self, quotient_bits: u32) -> Result<Vec<Level>, NoPlace> {
         let all = || union_of(self.levels.iter().map(Level::entries).collect());
         let used = self.levels.iter().map(|level| level.entries().count() as u64).sum();
-        self.levels = self.settings.place(None, quotient_bits, used, all, &[])?;
-        self.sum_up_levels();
-        Ok(())
+        self.settings.place(None, quotient_bits, used, all, &[])
     }
 
     /// Drops tables of the chain that have no entries left.

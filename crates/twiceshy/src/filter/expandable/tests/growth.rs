@@ -399,3 +399,27 @@ fn halving_cuts_to_the_length_of_the_smaller_size() {
     }
     assert!(filter.expected_error_rate() <= 0.01, "{}", filter.expected_error_rate());
 }
+
+/// Keys that go in the order of their hashes leave the others crowded together at the end of the table. A table of half the
+/// size would have them in one cluster, and every removal would shift all of it: time that grows with the square.
+#[test]
+fn removals_in_the_order_of_hashes_do_not_crowd_the_rest() {
+    for spread in [false, true] {
+        let mut filter = builder().spread_growth(spread).build().unwrap();
+        let mut hashes: Vec<u64> = (0..60_000).map(twiceshy_testkit::mix).collect();
+        hashes.iter().for_each(|&hash| drop(filter.insert_hash(hash).unwrap()));
+        hashes.sort_unstable();
+        let mut farthest = 0;
+        for (i, &hash) in hashes.iter().enumerate() {
+            assert!(filter.remove_hash(hash));
+            if i % 500 == 0 {
+                farthest = farthest.max(filter.levels[0].table.farthest_from_home());
+                filter.validate().unwrap();
+            }
+        }
+        assert!(farthest <= 4_096, "{farthest} slots from home, spread {spread}");
+        assert!(filter.is_empty());
+        // Little by little it may not be done before the last key is gone.
+        assert!(spread || filter.slots() <= 1 << 12, "{} slots", filter.slots());
+    }
+}
