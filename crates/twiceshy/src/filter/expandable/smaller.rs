@@ -98,6 +98,9 @@ impl ExpandableFilter {
     /// Begins to halve the active table little by little, while no table is on the move. If there is no memory
     /// for that, nothing happens.
     pub(super) fn begin_to_halve(&mut self) {
+        if self.has_no_entries() {
+            return self.shrink_to_fit().unwrap_or_else(|_| self.give_up_halving());
+        }
         match Smaller::new(self) {
             Ok(smaller) => {
                 self.smaller = Some(Box::new(smaller));
@@ -107,10 +110,15 @@ impl ExpandableFilter {
         }
     }
 
+    /// Whether there is nothing to copy.
+    fn has_no_entries(&self) -> bool {
+        self.levels.iter().all(|level| level.used() == 0)
+    }
+
     /// The tables stay as they are until there is much less in them.
     pub(super) fn give_up_halving(&mut self) {
         self.smaller = None;
-        self.shrink_below = self.levels[0].table.used() / 2;
+        self.shrink_below = self.levels[0].table.used().div_ceil(2);
     }
 
     /// Does what was done to the filter to its copy, too.
@@ -131,6 +139,9 @@ impl ExpandableFilter {
     /// Copies a few runs for `operations` operations, and takes the copy over when it is complete.
     pub(super) fn step_to_smaller(&mut self, operations: u64) {
         let (pace, quotients) = (Pace::of(operations), self.slots());
+        if self.smaller.is_some() && self.has_no_entries() {
+            return self.shrink_to_fit().unwrap_or_else(|_| self.give_up_halving());
+        }
         let Some(smaller) = &mut self.smaller else { return };
         let (mut slots, start) = (0, smaller.copied);
         while smaller.copied < quotients && !pace.is_over(slots, smaller.copied - start) {
@@ -140,6 +151,10 @@ impl ExpandableFilter {
             }
         }
         self.moves.add(slots);
+        // Whoever removes keys in the order of their hashes leaves the last of them crowded together: see `halve`.
+        if smaller.levels.iter().any(|level| level.table.crowd_work() > 0) {
+            return self.give_up_halving();
+        }
         if smaller.copied == quotients {
             self.levels = std::mem::take(&mut smaller.levels);
             self.drop_empty_levels();
