@@ -52,8 +52,10 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
                     let Some(rows) = &self.rows else {
                         return Ok(Step::Rows(reader.listed(ticket.prefix())));
                     };
-                    let (is_there, left) = without(core.strings().payload(), reader, ticket, self.row, rows);
-                    if self.was_there.is_none() && !is_there {
+                    let is_gone = self.was_there.is_some();
+                    let key = (!is_gone).then_some(self.row);
+                    let (is_there, left) = without(core.strings().payload(), reader, ticket, key, rows);
+                    if !is_gone && !is_there {
                         return Ok(Step::Done(false));
                     }
                     self.left.insert(left)
@@ -77,19 +79,20 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
     }
 }
 
-/// Whether a row is among others under a fingerprint, and what these bring along together, if there are any.
+/// Whether the row of a key is among others under a fingerprint, and what these bring along together, if there are any.
+/// Without a key all are others: one that is there although its row was removed has been inserted again.
 fn without<P: Payload, R: Reader<P>>(
     payload: P,
     reader: &R,
     ticket: &Ticket<P::Value>,
-    row: Row<'_>,
+    key: Option<Row<'_>>,
     rows: &Rows,
 ) -> (bool, Option<P::Value>) {
     let (mut is_there, mut left) = (false, None);
     for (other, _) in reader.rows_under(ticket.prefix(), rows) {
         let value = reader.value_under(other).unwrap_or_else(|| ticket.value.clone());
         match &mut left {
-            _ if is_same_key(other, row) => is_there = true,
+            _ if key.is_some_and(|key| is_same_key(other, key)) => is_there = true,
             None => left = Some(value),
             Some(left) => payload.unite(left, &value),
         }

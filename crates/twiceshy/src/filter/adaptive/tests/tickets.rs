@@ -246,3 +246,20 @@ fn a_clone_is_a_filter_of_its_own() {
     assert!(filter.empty_like().unwrap().is_empty());
     assert!(!format!("{filter:?}").contains("seed"), "a summary keeps secrets");
 }
+
+/// Whoever removes a key from the filter before its row is gone has a wrong count, but does not lose the key.
+#[test]
+fn a_key_whose_row_is_still_there_is_not_lost() {
+    use crate::reverse_map::{MemoryMap, ReverseMap};
+    let (mut filter, mut database) = (coarse(), MemoryMap::new());
+    for key in ["a1", "z1"] {
+        assert!(filter.insert_with(key, &database).unwrap());
+        assert!(database.insert(filter.hasher().hash(key), key.as_bytes(), &[]).unwrap());
+    }
+    filter.remove_with("a1", &database).unwrap();
+    assert!(filter.contains("a1") && filter.contains("z1"));
+    assert!(database.remove(filter.hasher().hash("a1"), b"a1").unwrap());
+    filter.remove_with("a1", &database).unwrap();
+    assert!(!filter.contains("a1") && filter.contains("z1"));
+    filter.validate().unwrap();
+}
