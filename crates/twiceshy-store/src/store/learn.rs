@@ -12,7 +12,6 @@ use std::fmt::Debug;
 
 use twiceshy::adaptive::protocol::{Adapt, Operation, Step};
 use twiceshy::adaptive::{Adapted, Record};
-use twiceshy::reverse_map::Rows;
 
 use super::stats::Count;
 use super::{Shared, Writer};
@@ -104,7 +103,7 @@ impl Shared {
             // The filter is held for a step, not while the engine is read.
             let step = adapt.step(&mut *self.durable.filter_mut()?)?;
             match step {
-                Step::Rows(prefix) => adapt.rows(Rows::under(&prefix, &self.durable.rows)?),
+                Step::Rows(wanted) => adapt.rows(wanted.read(&self.durable.rows)?),
                 Step::Room(_) => return Ok(Lesson::NeedsGrow),
                 Step::Done(Adapted::Fixed { .. }) => {
                     writer.journal.learned.extend(self.durable.filter()?.separate_record(key));

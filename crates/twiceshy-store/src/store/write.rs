@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use twiceshy::Key;
 use twiceshy::adaptive::Record;
 use twiceshy::adaptive::protocol::{Insert, Operation, Remove, Step};
-use twiceshy::reverse_map::Rows;
+use twiceshy::reverse_map::Lookup;
 
 use super::learn::unexpected;
 use super::{AdaptiveStore, Shared, Writer};
@@ -196,9 +196,9 @@ impl Shared {
             loop {
                 let step = remove.step(&mut *self.durable.filter_mut()?)?;
                 match step {
-                    Step::Rows(prefix) => {
+                    Step::Rows(wanted) => {
                         let all = AndPending { rows: &self.durable.rows, pending: &pending };
-                        remove.rows(Rows::under(&prefix, &all)?);
+                        remove.rows(wanted.read(&all)?);
                     }
                     Step::Done(_) => break,
                     step => return Err(unexpected(&step)),
@@ -226,7 +226,8 @@ impl Shared {
             // The filter is held for a step, not while the engine works.
             let step = remove.step(&mut *self.durable.filter_mut()?)?;
             match step {
-                Step::Rows(prefix) => remove.rows(Rows::under(&prefix, &self.durable.rows)?),
+                Step::Get(_) => remove.answer(self.durable.rows.contains(hash, key)?),
+                Step::Rows(wanted) => remove.rows(wanted.read(&self.durable.rows)?),
                 Step::Delete(_) => {
                     let mut batch = Batch::new();
                     self.durable.rows.delete(&mut batch, hash, key);

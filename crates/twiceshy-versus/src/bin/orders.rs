@@ -63,6 +63,16 @@ fn orders(hasher: &Hasher, keys: u64) -> Vec<Order> {
     nearly.chunks_mut(300).for_each(|chunk| chunk.sort_unstable());
     let mut some_first: Vec<u64> = random.iter().copied().take(1_000).collect();
     some_first.extend(ascending.iter().filter(|key| **key >= 1_000));
+    let lists = |lists: usize| -> Vec<u64> {
+        let each = random.chunks(random.len().div_ceil(lists));
+        let sorted = each.map(|list| {
+            let mut list = list.to_vec();
+            list.sort_by_key(|key| hasher.hash(key));
+            list
+        });
+        sorted.flatten().collect()
+    };
+    let (few_lists, many_lists) = (lists(9), lists(30));
     vec![
         ("random", random),
         ("ascending", ascending),
@@ -71,6 +81,8 @@ fn orders(hasher: &Hasher, keys: u64) -> Vec<Order> {
         ("ascending, but for 300 neighbours", nearly),
         ("16 ranges, one after the other", ranges),
         ("1,000 random keys, then ascending", some_first),
+        ("9 lists one after the other, each ascending", few_lists),
+        ("30 lists one after the other, each ascending", many_lists),
     ]
 }
 

@@ -8,7 +8,7 @@
 //! - a table gets a larger spill area if there is no free slot up to its end;
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
 //!   would shift two thousand slots or is thirty thousand slots from home, up to six doublings if it would shift sixty
-//!   thousand, or if many edits in a crowd have taken longer than growing;
+//!   thousand, or if many edits in a crowd have taken longer than growing, and longer than is usual at that load;
 //! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
@@ -20,9 +20,10 @@ use crate::table::{Full, Limits};
 /// An edit that shifts more slots than this is a reason to grow, if not many slots are in use.
 const LONG: u64 = 1 << 11;
 
-/// Whether so many slots are a long way for an edit.
-pub(super) fn is_long(slots: u64) -> bool {
-    slots > LONG
+/// Whether a table that is at most half full is crowded, if something lies as many slots after its home. With hashes in no
+/// order nothing does.
+pub(super) fn is_crowded(farthest_from_home: u64) -> bool {
+    farthest_from_home > 1 << 8
 }
 
 /// An edit that shifts more than this is one, if many are.
@@ -30,6 +31,10 @@ const LONG_IF_LOADED: u64 = 1 << 13;
 
 /// No edit shifts more slots than this, which takes about a millisecond.
 const FARTHEST: u64 = 1 << 20;
+
+/// As many slots more than it has may be shifted by edits in crowds of a table in which many are used: a small one is
+/// crowded now and then.
+const WORK_IF_LOADED: u64 = 1 << 16;
 
 /// For every so many slots that are shifted, a table may be as many times as large as it must be,
 const SLOTS_PER_SIZE: u64 = 1024;
@@ -51,7 +56,7 @@ impl Effort {
     pub(super) fn limits(self, used: u64, slots: u64) -> Limits {
         match self {
             Self::Usual if used <= slots / 4 * 3 => Limits { slots, reach: LONG, work: slots },
-            Self::Usual => Limits { slots, reach: LONG_IF_LOADED, work: u64::MAX },
+            Self::Usual => Limits { slots, reach: LONG_IF_LOADED, work: slots + WORK_IF_LOADED },
             Self::Utmost => Limits { slots, reach: FARTHEST, work: u64::MAX },
         }
     }

@@ -47,10 +47,19 @@ impl Rows {
 
     /// All rows under a prefix, or a few more: those whose first 64 bits could be.
     pub fn under<L: Lookup + ?Sized>(prefix: &Prefix, lookup: &L) -> Result<Self, L::Error> {
+        Self::some_under(prefix, usize::MAX, lookup)
+    }
+
+    /// The first `enough` of them, if there are more.
+    pub(crate) fn some_under<L: Lookup + ?Sized>(
+        prefix: &Prefix,
+        enough: usize,
+        lookup: &L,
+    ) -> Result<Self, L::Error> {
         let mut rows = Self::new();
         lookup.visit(prefix.first_words(), &mut |row| {
             rows.push(row);
-            ControlFlow::Continue(())
+            if rows.len() < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         Ok(rows)
     }

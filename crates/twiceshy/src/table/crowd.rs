@@ -27,8 +27,11 @@ pub(super) struct Crowd {
     /// How many of them there are, and which one is the next to be replaced.
     len: usize,
     next: usize,
-    /// How many slots edits in a crowd have shifted, or gone over to find a run.
+    /// How many slots edits in a crowd have shifted, or gone over to find a run, beyond what is usual.
     pub(super) work: u64,
+    /// How many slots had been taken when work was counted last, and how many were given back so far.
+    counted_at: u64,
+    pub(super) given_back: u64,
 }
 
 /// A place in a crowd: a block whose offset is saturated, its first own slot, and the first block after it whose offset is
@@ -130,11 +133,22 @@ impl<L: Layout> Table<Memory, L> {
         }
     }
 
-    /// Counts slots that an edit in a crowd shifts or goes over.
+    /// Counts the slots that a removal shifts in a crowd.
+    #[cold]
+    pub(super) fn count_removal(&mut self, shifted: u64) {
+        self.count_work(shifted);
+    }
+
+    /// Counts slots that an edit in a crowd shifts or goes over. In a table that is nearly full this also happens with hashes
+    /// in no order: to insert and remove a key shifts `1 / (1 - load)²` slots on average. There, twice as much is forgotten
+    /// for every slot that was taken since.
     fn count_work(&mut self, slots: u64) {
-        if self.used < self.shape.quotients() / 4 * 3 {
-            self.crowd.work += slots;
-        }
+        let (quotients, taken) = (self.shape.quotients(), self.used + self.crowd.given_back);
+        let crowding = quotients / quotients.saturating_sub(self.used).max(1);
+        let usual = if crowding < 4 { 0 } else { 2 * crowding * crowding };
+        let forgotten = usual.saturating_mul(taken - self.crowd.counted_at);
+        self.crowd.work = self.crowd.work.saturating_sub(forgotten) + slots;
+        self.crowd.counted_at = taken;
     }
 
     /// How many slots edits in a crowd have shifted, or gone over.

@@ -305,8 +305,12 @@ impl<L: Layout> Table<Memory, L> {
                 self.set_bit(before, RUNEND_AT, true);
             }
         }
+        if end - slot > CROWDED_REACH {
+            self.count_removal(end - slot);
+        }
         self.shift_down(slot + 1, end);
         self.used -= 1;
+        self.crowd.given_back += 1;
         self.lower_offsets(cpu, quotient, end - 1);
         Run { start: run.start, end: run.end - 1 }
     }

@@ -125,6 +125,7 @@ impl<L: Layout> Table<Memory, L> {
             self.give_to_before(later, stays, later < last_block);
         }
         self.used -= 1;
+        self.crowd.given_back += 1;
         true
     }
 

@@ -26,6 +26,9 @@ pub(crate) trait Payload: Copy + Eq + Debug {
     /// What an entry carries, and what a key brings along.
     type Value: Clone + Default + PartialEq + Debug;
 
+    /// Whether all keys of an entry bring the same along.
+    const ALIKE: bool = false;
+
     /// How many of the lowest bits of a head belong to the value.
     #[inline(always)]
     fn head_bits(self) -> u32 {
@@ -65,6 +68,7 @@ pub(crate) struct Tags;
 
 impl Payload for Tags {
     type Value = u64;
+    const ALIKE: bool = true;
 
     #[inline(always)]
     fn in_head(self, tag: &u64) -> Option<u64> {

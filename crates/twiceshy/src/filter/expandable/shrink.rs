@@ -10,7 +10,7 @@
 use super::ExpandableFilter;
 use super::level::Level;
 use super::place::NoPlace;
-use crate::filter::room::is_long;
+use crate::filter::room::is_crowded;
 use crate::filter::union::union_of;
 use crate::mem::OutOfMemory;
 
@@ -38,7 +38,7 @@ impl ExpandableFilter {
             // each removal would have to close a gap over all of them.
             Ok(levels)
                 if levels[0].table.shape().quotient_bits() < quotient_bits
-                    && levels.iter().all(|level| !is_long(level.table.farthest_from_home())) =>
+                    && levels.iter().all(|level| !is_crowded(level.table.farthest_from_home())) =>
             {
                 self.levels = levels;
                 self.sum_up_levels();

@@ -1,6 +1,6 @@
 //! Learning from a mistake, when it is made and when it is read from a journal.
 
-use super::{Machine, OperationError, Reader, Step, is_same_key, not_adapted};
+use super::{Machine, OperationError, Reader, Step, Wanted, is_same_key, not_adapted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
@@ -43,7 +43,9 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
                 },
             };
             self.was_positive = true;
-            let Some(rows) = &self.rows else { return Ok(Step::Rows(reader.listed(ticket.prefix()))) };
+            let Some(rows) = &self.rows else {
+                return Ok(Step::Rows(Wanted::all(reader.listed(ticket.prefix()))));
+            };
             let error = match adapt_by_rows(core, reader, ticket, self.row, rows) {
                 Ok(adapted) => return Ok(Step::Done(adapted)),
                 Err(error) => error,
@@ -115,7 +117,9 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Separate<'k, V> {
                     None => return Ok(Step::Done(())),
                 },
             };
-            let Some(rows) = &self.rows else { return Ok(Step::Rows(reader.listed(ticket.prefix()))) };
+            let Some(rows) = &self.rows else {
+                return Ok(Step::Rows(Wanted::all(reader.listed(ticket.prefix()))));
+            };
             let error = match core.separate(ticket, self.apart, reader.neighbours(ticket.prefix(), rows)) {
                 Ok(_) => return Ok(Step::Done(())),
                 Err(error) => error,

@@ -7,7 +7,7 @@ use super::{Machine, MoreRoom, OperationError, Reader, Step};
 use crate::codec::string::Payload;
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Room};
-use crate::reverse_map::{Lookup, ReverseMap, Row, Rows};
+use crate::reverse_map::{Lookup, ReverseMap, Row};
 
 /// Carries out an operation, on a larger core if there is no room. The larger core is taken over only if the operation works
 /// there, so that an error leaves everything as it was.
@@ -28,7 +28,7 @@ where
         let now = larger.as_mut().unwrap_or(core);
         match operation.next(now, reader)? {
             Step::Get(row) => operation.answer(map.contains(row.hash, row.key).map_err(SetError::Map)?),
-            Step::Rows(prefix) => operation.rows(Rows::under(&prefix, map).map_err(SetError::Map)?),
+            Step::Rows(wanted) => operation.rows(wanted.read(map).map_err(SetError::Map)?),
             Step::Put(row) => {
                 operation.answer(map.insert(row.hash, row.key, row.value).map_err(SetError::Map)?)
             }

@@ -3,7 +3,7 @@
 //! A key that no fingerprint covers is certainly new, and the map need not be asked. One that is covered may be new or not;
 //! the map knows. One that may not share the fingerprint which covers it is parted from the keys under it.
 
-use super::{Machine, MoreRoom, OperationError, Reader, Step, is_same_key, no_room, not_adapted};
+use super::{Machine, MoreRoom, OperationError, Reader, Step, Wanted, is_same_key, no_room, not_adapted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
@@ -170,7 +170,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         let Some(rows) = self.rows.take() else {
             let listed = reader.listed(ticket.prefix());
             self.ticket = Some(ticket);
-            return Some(Ok(Step::Rows(listed)));
+            return Some(Ok(Step::Rows(Wanted::all(listed))));
         };
         let (parted, is_new) = match part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)
         {

@@ -52,7 +52,7 @@ use crate::error::{AdaptError, Indistinguishable, InsertError, OutOfMemory};
 use crate::filter::adaptive::AdaptiveFilter;
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::prefix::Prefix;
-use crate::reverse_map::{Row, Rows};
+use crate::reverse_map::{Lookup, Row, Rows};
 
 /// What an [`Operation`] needs, or what it has done.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ use crate::reverse_map::{Row, Rows};
 pub enum Step<'k, T> {
     /// Whether the map has a row of this key: [`answer`](Operation::answer).
     Get(Row<'k>),
-    /// All rows under this prefix: [`rows`](Operation::rows).
-    Rows(Prefix),
+    /// Rows under a prefix: [`rows`](Operation::rows).
+    Rows(Wanted),
     /// A filter with more room: step on what [`with_room`](AdaptiveFilter::with_room) makes of this one.
     Room(MoreRoom),
     /// This row is to be written: do so, and [`answer`](Operation::answer) whether the key is new to the map.
@@ -70,6 +70,34 @@ pub enum Step<'k, T> {
     Delete(Row<'k>),
     /// It is done.
     Done(T),
+}
+
+/// Which rows an [`Operation`] asks for: all whose hashes begin alike, or some of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    prefix: Prefix,
+    enough: usize,
+}
+
+impl Wanted {
+    pub(crate) fn all(prefix: Prefix) -> Self {
+        Self { prefix, enough: usize::MAX }
+    }
+
+    /// How their hashes begin.
+    pub fn prefix(&self) -> &Prefix {
+        &self.prefix
+    }
+
+    /// As many are enough. Fewer say that there are no others.
+    pub fn enough(&self) -> usize {
+        self.enough
+    }
+
+    /// Reads them.
+    pub fn read<L: Lookup + ?Sized>(&self, lookup: &L) -> Result<Rows, L::Error> {
+        Rows::some_under(&self.prefix, self.enough, lookup)
+    }
 }
 
 /// How much more room an [`Operation`] needs.
@@ -113,7 +141,7 @@ pub trait Operation<'k, F = AdaptiveFilter> {
     /// Answers a question that has yes or no as its answer.
     fn answer(&mut self, yes: bool);
 
-    /// The rows under the prefix that was asked for. Others among them do no harm.
+    /// The rows that were asked for. Others among them do no harm.
     fn rows(&mut self, rows: Rows);
 }
 

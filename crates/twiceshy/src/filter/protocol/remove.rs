@@ -1,6 +1,6 @@
 //! Removing a key, and clearing away fingerprints that no key is under.
 
-use super::{Machine, OperationError, Reader, Step, is_same_key};
+use super::{Machine, OperationError, Reader, Step, Wanted, is_same_key};
 use crate::codec::string::Payload;
 use crate::filter::core::{Core, Ticket};
 use crate::prefix::Prefix;
@@ -12,8 +12,14 @@ pub struct Remove<'k, V = u64> {
     row: Row<'k>,
     ticket: Option<Ticket<V>>,
     rows: Option<Rows>,
+    /// Whether all rows under the fingerprint are needed. Where all bring the same along it matters only whether there is
+    /// another one, and there may be thousands.
+    needs_all: bool,
     /// What the others under the fingerprint bring along, once that is known.
     left: Option<Option<V>>,
+    /// Whether there is a row, once that is known, and whether this was asked last.
+    is_there: Option<bool>,
+    asked: bool,
     /// Whether the row was removed, once that was tried.
     was_there: Option<bool>,
 }
@@ -21,7 +27,17 @@ pub struct Remove<'k, V = u64> {
 impl<'k, V> Remove<'k, V> {
     /// For a key that is given with its hash.
     pub fn new(hash: u64, key: &'k [u8]) -> Self {
-        Self { row: Row { hash, key, value: &[] }, ticket: None, rows: None, left: None, was_there: None }
+        let row = Row { hash, key, value: &[] };
+        Self {
+            row,
+            ticket: None,
+            rows: None,
+            needs_all: false,
+            left: None,
+            is_there: None,
+            asked: false,
+            was_there: None,
+        }
     }
 
     /// For a key whose row is gone already.
@@ -49,29 +65,40 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
             let left = match &self.left {
                 Some(left) => left,
                 None => {
+                    // Its own row and another one.
+                    let enough = if P::ALIKE && !self.needs_all { 2 } else { usize::MAX };
                     let Some(rows) = &self.rows else {
-                        return Ok(Step::Rows(reader.listed(ticket.prefix())));
+                        return Ok(Step::Rows(Wanted { prefix: reader.listed(ticket.prefix()), enough }));
                     };
-                    let is_gone = self.was_there.is_some();
-                    let key = (!is_gone).then_some(self.row);
-                    let (is_there, left) = without(core.strings().payload(), reader, ticket, key, rows);
-                    if !is_gone && !is_there {
-                        return Ok(Step::Done(false));
+                    let key = self.was_there.is_none().then_some(self.row);
+                    let (is_seen, left) = without(core.strings().payload(), reader, ticket, key, rows);
+                    let are_all = rows.len() < enough;
+                    if left.is_none() && !are_all {
+                        (self.needs_all, self.rows) = (true, None);
+                        continue;
                     }
+                    self.is_there = (is_seen || are_all).then_some(is_seen);
                     self.left.insert(left)
                 }
             };
-            match self.was_there {
-                None => return Ok(Step::Delete(self.row)),
-                Some(false) => return Ok(Step::Done(false)),
-                Some(true) if core.remove(ticket, left.as_ref()).is_ok() => return Ok(Step::Done(true)),
-                Some(true) => (self.ticket, self.rows, self.left) = (None, None, None),
+            match (self.was_there, self.is_there) {
+                (None, None) => {
+                    self.asked = true;
+                    return Ok(Step::Get(self.row));
+                }
+                (None, Some(true)) => return Ok(Step::Delete(self.row)),
+                (None | Some(false), _) => return Ok(Step::Done(false)),
+                (Some(true), _) if core.remove(ticket, left.as_ref()).is_ok() => {
+                    return Ok(Step::Done(true));
+                }
+                (Some(true), _) => (self.ticket, self.rows, self.left) = (None, None, None),
             }
         }
     }
 
     fn answer(&mut self, yes: bool) {
-        self.was_there = Some(yes);
+        let answered = if std::mem::take(&mut self.asked) { &mut self.is_there } else { &mut self.was_there };
+        *answered = Some(yes);
     }
 
     fn rows(&mut self, rows: Rows) {
@@ -108,12 +135,14 @@ pub struct ClearAway<V = u64> {
     fingerprints: Option<Vec<Prefix>>,
     ticket: Option<Ticket<V>>,
     rows: Option<Rows>,
+    /// Whether the first row told nothing.
+    needs_all: bool,
 }
 
 impl<V> ClearAway<V> {
     /// For a key with this hash that is gone.
     pub fn new(hash: u64) -> Self {
-        Self { hash, fingerprints: None, ticket: None, rows: None }
+        Self { hash, fingerprints: None, ticket: None, rows: None, needs_all: false }
     }
 }
 
@@ -134,14 +163,16 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for ClearAway<V> {
                 fingerprints.pop();
                 continue;
             };
+            let enough = if self.needs_all { usize::MAX } else { 1 };
             let Some(rows) = self.rows.take() else {
-                let listed = reader.listed(prefix);
+                let wanted = Wanted { prefix: reader.listed(prefix), enough };
                 self.ticket = Some(ticket);
-                return Ok(Step::Rows(listed));
+                return Ok(Step::Rows(wanted));
             };
             let is_needed = reader.neighbours(prefix, &rows).next().is_some();
+            self.needs_all = !is_needed && rows.len() >= enough;
             // If it cannot be removed, something has changed: then the rows are asked for once more.
-            if is_needed || core.remove(&ticket, None).is_ok() {
+            if is_needed || !self.needs_all && core.remove(&ticket, None).is_ok() {
                 fingerprints.pop();
             }
         }

@@ -18,6 +18,7 @@ struct Nothing;
 
 impl Payload for Nothing {
     type Value = ();
+    const ALIKE: bool = true;
 
     fn in_head(self, (): &()) -> Option<u64> {
         Some(0)
@@ -492,8 +493,8 @@ fn operations_may_be_dropped_and_ask_again_when_something_changed() {
     }
     let row = checked.row(&[0]);
     let mut remove = Remove::new(row.hash, &[0]);
-    let Ok(Step::Rows(prefix)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
-    let old = Rows::under(&prefix, &checked.map).unwrap();
+    let Ok(Step::Rows(wanted)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
+    let old = wanted.read(&checked.map).unwrap();
     let before = checked.core.table().bytes().to_vec();
     Machine::<u64>::rows(&mut remove, old);
     let Ok(Step::Delete(_)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };

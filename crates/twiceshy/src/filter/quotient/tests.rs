@@ -3,7 +3,7 @@
 //! Tiny tables, hashes with few different bits and small internal limits make every rare path common.
 
 use twiceshy_testkit::weak::SPREADS;
-use twiceshy_testkit::{Multiset, Random};
+use twiceshy_testkit::{Multiset, Random, mix};
 
 use super::*;
 use crate::error::MergeError;
@@ -339,6 +339,73 @@ fn work_that_must_be_borne_is_counted_anew() {
     }
     assert!(turns > 10, "{turns}");
     filter.validate().unwrap();
+}
+
+/// A filter that may have 64 times as many slots.
+fn growing(quotient_bits: u32) -> QuotientFilter {
+    let builder = QuotientFilter::builder().quotient_bits(quotient_bits).remainder_bits(16);
+    builder.grow_to(32 << quotient_bits).hasher(Hasher::fast()).build().unwrap()
+}
+
+/// In a table that is nearly full, edits reach far now and then. That is no crowd, however long it goes on.
+#[test]
+fn hashes_in_no_order_never_make_a_filter_grow_early() {
+    for (quotient_bits, turns) in [(6, 20_000), (8, 40_000), (10, 80_000), (13, 200_000), (16, 300_000)] {
+        for percent in [80, 90, 94] {
+            let mut filter = growing(quotient_bits);
+            let slots = filter.slots();
+            let keys = slots * percent / 100 - 1;
+            for i in 0..turns {
+                filter.insert_hash(mix(i)).unwrap();
+                if i >= keys {
+                    assert!(filter.remove_hash(mix(i - keys)));
+                }
+            }
+            assert_eq!(filter.slots(), slots, "{quotient_bits} quotient bits, {percent} %");
+        }
+    }
+}
+
+/// Whoever copies several sets into one gives their keys list by list, each in the order of hashes. Then a part of the
+/// table is over full before the table is.
+#[test]
+fn sorted_lists_one_after_the_other_make_a_filter_grow_early() {
+    let mut filter = growing(16);
+    let slots = filter.slots();
+    let mut grown_at = 0;
+    for list in 0..10u64 {
+        // Each list has 21 % of the slots, so that the fifth does not fit.
+        let mut hashes: Vec<u64> = (0..slots * 21 / 100).map(|i| mix(list << 32 | i)).collect();
+        hashes.sort_unstable();
+        for hash in hashes {
+            filter.insert_hash(hash).unwrap();
+            if filter.slots() > slots && grown_at == 0 {
+                grown_at = filter.used_slots() * 100 / slots;
+            }
+        }
+    }
+    assert!((84..=90).contains(&grown_at), "grown at {grown_at} %");
+    filter.validate().unwrap();
+}
+
+/// Keys that come in order and go in order: every removal closes a gap over the whole crowd.
+#[test]
+fn a_window_that_slides_over_the_hashes_makes_a_filter_grow_early() {
+    let mut filter = growing(14);
+    let hashes: Vec<u64> = (0..200_000).map(|i| i * (u64::MAX / 220_000)).collect();
+    // As many keys as half of the slots, in a twenty-seventh of them.
+    let window = 8_000;
+    let mut far = 0;
+    for (i, &hash) in hashes.iter().enumerate() {
+        filter.insert_hash(hash).unwrap();
+        if i >= window {
+            assert!(filter.remove_hash(hashes[i - window]));
+        }
+        if i % 100 == 0 {
+            far += u32::from(filter.table.farthest_from_home() > 1_000);
+        }
+    }
+    assert!(far < 200, "crowded {far} times of 2,000");
 }
 
 #[test]

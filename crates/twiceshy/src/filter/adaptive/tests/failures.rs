@@ -198,3 +198,47 @@ fn sets_of_different_hashes_do_not_merge() {
     };
     assert!(matches!(set(1).merge_from(&set(2)), Err(SetError::DifferentHash)));
 }
+
+/// A map that counts the rows that it hands out.
+struct Counting(MemoryMap, Cell<u64>);
+
+impl Lookup for Counting {
+    type Error = std::convert::Infallible;
+
+    fn visit(
+        &self,
+        hashes: RangeInclusive<u64>,
+        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Self::Error> {
+        self.0.visit(hashes, &mut |row| {
+            self.1.update(|rows| rows + 1);
+            visit(row)
+        })
+    }
+}
+
+/// A filter that may not grow has thousands of keys under a fingerprint. To remove one of them it matters whether there is
+/// another, not which ones.
+#[test]
+fn a_removal_reads_few_rows_however_many_are_under_the_fingerprint() {
+    let hasher = Hasher::fast_with_seed(3);
+    let builder = AdaptiveFilter::builder().quotient_bits(2).remainder_bits(1).hasher(hasher.clone());
+    let mut filter = builder.growth(crate::adaptive::Growth::Refuse).build().unwrap();
+    let mut map = Counting(MemoryMap::new(), Cell::new(0));
+    for key in 0..3_000u32 {
+        let hash = hasher.hash(&key);
+        if filter.insert_with(&key, &map).is_ok() {
+            map.0.insert(hash, &key.to_le_bytes(), &[]).unwrap();
+        }
+    }
+    let keys = map.0.len() as u64;
+    assert!(keys > 1_000 && filter.used_slots() < 8, "{keys} keys, {} slots", filter.used_slots());
+    map.1.set(0);
+    for key in 0..3_000u32 {
+        if map.0.remove(hasher.hash(&key), &key.to_le_bytes()).unwrap() {
+            filter.remove_with(&key, &map).unwrap();
+        }
+    }
+    assert!(filter.is_empty() && filter.used_slots() == 0);
+    assert!(map.1.get() <= 2 * keys, "{} rows for {keys} keys", map.1.get());
+}
