@@ -13,7 +13,8 @@
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
 //! written. With evenly distributed hashes in no order all this never happens: at three quarters of the load limit an edit
-//! reaches two thousand slots with a probability of about `e^-100`, at 90 % load eight thousand with `e^-40`.
+//! reaches two thousand slots with a probability of about `e^-100`, at 90 % load eight thousand and at 95 % load thirty
+//! thousand with `e^-40`.
 
 use crate::table::{Full, Limits};
 
@@ -26,8 +27,10 @@ pub(super) fn is_crowded(farthest_from_home: u64) -> bool {
     farthest_from_home > 1 << 8
 }
 
-/// An edit that shifts more than this is one, if many are.
+/// An edit that shifts more than this is one, if many are,
 const LONG_IF_LOADED: u64 = 1 << 13;
+/// or nearly all.
+const LONG_IF_NEARLY_FULL: u64 = 1 << 15;
 
 /// No edit shifts more slots than this, which takes about a millisecond.
 const FARTHEST: u64 = 1 << 20;
@@ -56,7 +59,11 @@ impl Effort {
     pub(super) fn limits(self, used: u64, slots: u64) -> Limits {
         match self {
             Self::Usual if used <= slots / 4 * 3 => Limits { slots, reach: LONG, work: slots },
-            Self::Usual => Limits { slots, reach: LONG_IF_LOADED, work: slots + WORK_IF_LOADED },
+            Self::Usual => {
+                let is_nearly_full = used > slots / 16 * 15;
+                let reach = if is_nearly_full { LONG_IF_NEARLY_FULL } else { LONG_IF_LOADED };
+                Limits { slots, reach, work: slots + WORK_IF_LOADED }
+            }
             Self::Utmost => Limits { slots, reach: FARTHEST, work: u64::MAX },
         }
     }
