@@ -191,14 +191,14 @@ fn filters_that_are_not_alike_are_named_with_the_remedy() {
 
 #[test]
 fn files_of_every_kind_are_told_apart() {
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v1");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2");
     let sandbox = Sandbox::new();
     let mut kinds = std::collections::BTreeMap::<String, u32>::new();
     for entry in fs::read_dir(fixtures).unwrap() {
         let path = entry.unwrap().path();
         let path = common::text(&path);
         let info = &sandbox.run_with(["filter", "info", "--json", path], b"").ok().json()[0];
-        assert_eq!((&info["file"], &info["format_version"]), (&path.into(), &1.into()));
+        assert_eq!((&info["file"], &info["format_version"]), (&path.into(), &2.into()));
         assert_eq!(info["file_bytes"], fs::metadata(path).unwrap().len());
         for field in ["items", "load", "expected_error_rate", "fingerprint_bits", "bits_per_item"] {
             assert!(info[field].is_number(), "{field} of {path}");
@@ -227,7 +227,7 @@ fn files_of_every_kind_are_told_apart() {
 #[test]
 fn info_tells_the_ages() {
     let sandbox = Sandbox::new();
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v1/expandable-chained.twiceshy");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2/expandable-chained.twiceshy");
     fs::copy(fixture, sandbox.path("f.tw")).unwrap();
     let info = &sandbox.run("filter info --json f.tw").ok().json()[0];
     let ages = info["ages"].as_array().unwrap();
@@ -262,9 +262,12 @@ fn damaged_files_are_refused() {
         sandbox.write("bad.tw", [&good[..], b"x"].concat());
         sandbox.run("filter info bad.tw").fails(&["bad.tw", "appended"]);
         let mut newer = good.clone();
-        newer[8] = 2;
+        newer[8] = 3;
         sandbox.write("bad.tw", &newer);
-        sandbox.run("filter info bad.tw").fails(&["bad.tw", "format version 2", "use a newer one"]);
+        sandbox.run("filter info bad.tw").fails(&["bad.tw", "format version 3", "use a newer one"]);
+        let older = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v1/adaptive-grown.twiceshy");
+        fs::copy(older, sandbox.path("bad.tw")).unwrap();
+        sandbox.run("filter info bad.tw").fails(&["bad.tw", "format version 1", "build the filter anew"]);
         sandbox.write("bad.tw", "x".repeat(500));
         sandbox.run("filter info bad.tw").fails(&["bad.tw is no twiceshy filter"]);
         sandbox.run("filter info .").fails(&["directory"]);

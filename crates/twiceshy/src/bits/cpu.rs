@@ -20,8 +20,6 @@ pub(crate) trait Cpu: Copy {
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
     /// The bits of `word` at the places of `mask`, which are neighbours, as a number.
     fn field(self, word: u64, mask: u64) -> u64;
-    /// `word` without its lowest `n` (at most 63) set bits.
-    fn without_lowest(self, word: u64, n: u32) -> u64;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -44,10 +42,6 @@ impl Cpu for Portable {
     fn field(self, word: u64, mask: u64) -> u64 {
         // No bits are the number 0, whatever the shift.
         (word & mask).wrapping_shr(mask.trailing_zeros())
-    }
-    #[inline(always)]
-    fn without_lowest(self, word: u64, n: u32) -> u64 {
-        select::portable_without_lowest(word, n)
     }
     #[inline(never)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
@@ -77,11 +71,6 @@ impl Cpu for Bmi2 {
     fn field(self, word: u64, mask: u64) -> u64 {
         // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
         unsafe { core::arch::x86_64::_pext_u64(word, mask) }
-    }
-    #[inline(always)]
-    fn without_lowest(self, word: u64, n: u32) -> u64 {
-        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
-        unsafe { select::bmi2_without_lowest(word, n) }
     }
     #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {

@@ -5,8 +5,7 @@
 //!
 //! Reads and writes move whole 64-bit words and may touch bytes near the field that do not belong to
 //! it (unchanged bits are written back as they were). The slice must therefore reach at least
-//! [`PADDING`] bytes past the last field, and for the range shifts 8 bytes before the first one. In a
-//! table the block header lies before the slots and the padding after the last block.
+//! [`PADDING`] bytes past the last field.
 
 use super::word::{field_mask, high_mask, low_mask};
 
@@ -112,134 +111,47 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Moves the bits `from..to` up by `by` (1 to 64) bits. What is left in `from..from + by` is
-/// unspecified; bits outside `from..to + by` stay.
+/// Inserts a field of `width` bits at `bit`: whatever lies there and after it, up to the end of the slice, moves up by as many
+/// bits. What is pushed out at the end is the answer. The slice is whole words.
 #[inline(always)]
-pub(crate) fn shift_up(bytes: &mut [u8], from: usize, to: usize, by: usize) {
-    debug_assert!(from <= to && (1..=64).contains(&by) && from >= 64);
-    if from == to {
-        return;
+pub(crate) fn insert(bytes: &mut [u8], bit: u32, width: u32, value: u64) -> u64 {
+    let (at, back) = (bit % 64, 64 - width);
+    let Some((first, later)) = words_from(bytes, bit).split_first_mut() else { return value };
+    let (kept, moved) =
+        (u64::from_le_bytes(*first) & low_mask(at), u64::from_le_bytes(*first) & high_mask(at));
+    // Shifting by 64 in two steps gives 0.
+    *first = (kept | value << at | moved << (width - 1) << 1).to_le_bytes();
+    let mut carry = moved >> back | value >> 1 >> (63 - at);
+    for word in later {
+        let old = u64::from_le_bytes(*word);
+        *word = (old << (width - 1) << 1 | carry).to_le_bytes();
+        carry = old >> back;
     }
-    // The words that hold the destination, from the last to the first: a word's source lies below
-    // it, so nothing is overwritten before it was read.
-    let (first_bit, end_bit) = (from + by, to + by);
-    let first = first_bit / 8;
-    let mut at = first + (end_bit - 1 - first * 8) / 64 * 8;
-    let mut mask = low_mask((end_bit - at * 8) as u32);
-    // The source of a word is the word `back` bytes below it and the one above that, which was the lower
-    // one a step before.
-    let back = by.div_ceil(8);
-    let shift = back * 8 - by;
-    let mut above = u64::from(bytes[at - back + 8]);
-    loop {
-        let below = load(bytes, at - back);
-        let moved = below >> shift | above << 1 << (63 - shift);
-        if at == first {
-            return blend(bytes, at, mask & high_mask((first_bit % 8) as u32), moved);
-        }
-        blend(bytes, at, mask, moved);
-        above = below;
-        mask = u64::MAX;
-        at -= 8;
-    }
+    carry
 }
 
-/// Replaces the bits of `mask` in the word that starts at byte `at`.
+/// Removes the field of `width` bits at `bit`: whatever lies after it, up to the end of the slice, moves down by as many bits,
+/// and `last` takes the place that is left at the end. The slice is whole words.
 #[inline(always)]
-fn blend(bytes: &mut [u8], at: usize, mask: u64, bits: u64) {
-    let old = load(bytes, at);
-    store(bytes, at, old & !mask | bits & mask);
+pub(crate) fn remove(bytes: &mut [u8], bit: u32, width: u32, last: u64) {
+    let (at, back) = (bit % 64, 64 - width);
+    let Some((first, later)) = words_from(bytes, bit).split_first_mut() else { return };
+    let mut above = last;
+    for word in later.iter_mut().rev() {
+        let old = u64::from_le_bytes(*word);
+        *word = (old >> (width - 1) >> 1 | above << back).to_le_bytes();
+        above = old;
+    }
+    let old = u64::from_le_bytes(*first);
+    let moved = old >> (width - 1) >> 1 | above << back;
+    *first = (old & low_mask(at) | moved & high_mask(at)).to_le_bytes();
 }
 
-/// Moves the bits `from..to` down by `by` (1 to 64) bits. What is left in `to - by..to` is
-/// unspecified; bits outside `from - by..to` stay.
+/// The words of a slice from that on which holds a bit.
 #[inline(always)]
-pub(crate) fn shift_down(bytes: &mut [u8], from: usize, to: usize, by: usize) {
-    debug_assert!(from <= to && (1..=64).contains(&by) && from >= by);
-    if from == to {
-        return;
-    }
-    let (first_bit, end_bit) = (from - by, to - by);
-    let first = first_bit / 8;
-    let last = first + (end_bit - 1 - first * 8) / 64 * 8;
-    let (mut at, mut mask) = (first, high_mask((first_bit % 8) as u32));
-    // The source of a word is the word `ahead` bytes above it and the one after that, which is the first
-    // one of the next step.
-    let (ahead, shift) = (by / 8, by % 8);
-    let mut below = load(bytes, at + ahead);
-    loop {
-        if at == last {
-            let above = u64::from(bytes[at + ahead + 8]);
-            let moved = below >> shift | above << 1 << (63 - shift);
-            return blend(bytes, at, mask & low_mask((end_bit - at * 8) as u32), moved);
-        }
-        let above = load(bytes, at + ahead + 8);
-        let moved = below >> shift | above << 1 << (63 - shift);
-        blend(bytes, at, mask, moved);
-        below = above;
-        mask = u64::MAX;
-        at += 8;
-    }
-}
-
-/// Inserts a field: the bits `from..to` move up by `width` bits, and `value` takes the place that is left.
-/// [`shift_up`] and [`set`] in one pass, without reading what was just written.
-#[inline(always)]
-pub(crate) fn insert(bytes: &mut [u8], from: usize, to: usize, width: u32, value: u64) {
-    debug_assert!(from <= to && from >= 64);
-    let by = width as usize;
-    if width > 57 {
-        shift_up(bytes, from, to, by);
-        return set(bytes, from, width, value);
-    }
-    // As in `shift_up`, but the last word that is written holds the whole new field.
-    let (first, below_field) = (from / 8, (from % 8) as u32);
-    let mut at = first + (to + by - 1 - first * 8) / 64 * 8;
-    let mut mask = low_mask((to + by - at * 8) as u32);
-    let back = by.div_ceil(8);
-    let shift = back * 8 - by;
-    let mut above = u64::from(bytes[at - back + 8]);
-    loop {
-        let below = load(bytes, at - back);
-        let moved = below >> shift | above << 1 << (63 - shift);
-        if at == first {
-            let moved = moved & !(field_mask(width) << below_field) | value << below_field;
-            return blend(bytes, at, mask & high_mask(below_field), moved);
-        }
-        blend(bytes, at, mask, moved);
-        above = below;
-        mask = u64::MAX;
-        at -= 8;
-    }
-}
-
-/// Removes the field of `width` bits at `from`: what lies after it up to `to` moves down, and `value` takes
-/// the place that is left before `to`. [`shift_down`] and [`set`] in one pass, without reading what was just
-/// written.
-#[inline(always)]
-pub(crate) fn remove(bytes: &mut [u8], from: usize, to: usize, width: u32, value: u64) {
-    let by = width as usize;
-    debug_assert!(from + by <= to && from >= 64);
-    if width > 57 {
-        shift_down(bytes, from + by, to, by);
-        return set(bytes, to - by, width, value);
-    }
-    // From the last word, which holds the whole new field, to the first: the source of a word is loaded
-    // before the word above it is written.
-    let (mut at, below_field) = ((to - by) / 8, ((to - by) % 8) as u32);
-    let (ahead, shift) = (by / 8, by % 8);
-    let mut below = load(bytes, at + ahead);
-    let mut moved = below >> shift & !high_mask(below_field) | value << below_field;
-    let mut mask = low_mask(below_field + width);
-    while at * 8 > from {
-        let above = below;
-        below = load(bytes, at - 8 + ahead);
-        blend(bytes, at, mask, moved);
-        moved = below >> shift | above << 1 << (63 - shift);
-        mask = u64::MAX;
-        at -= 8;
-    }
-    blend(bytes, at, mask & high_mask((from - at * 8) as u32), moved);
+fn words_from(bytes: &mut [u8], bit: u32) -> &mut [[u8; 8]] {
+    let words = bytes.as_chunks_mut().0;
+    words.get_mut((bit / 64) as usize..).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -293,58 +205,32 @@ mod tests {
     }
 
     #[test]
-    fn shifts_agree_with_moving_single_bits() {
-        for by in [1, 2, 3, 7, 8, 9, 13, 31, 32, 57, 63, 64] {
-            for from in (64..140).step_by(3) {
-                for len in [0, 1, 5, 8, 9, 55, 56, 57, 63, 64, 65, 128, 200, 333] {
-                    let before = pattern(120);
-                    let mut up = before.clone();
-                    shift_up(&mut up, from, from + len, by);
-                    for i in (0..from).chain(from + len + by..960) {
-                        assert_eq!(naive_get(&up, i, 1), naive_get(&before, i, 1), "outside {i}");
-                    }
-                    for i in from..from + len {
-                        assert_eq!(
-                            naive_get(&up, i + by, 1),
-                            naive_get(&before, i, 1),
-                            "{from}+{len} by {by}"
-                        );
-                    }
-                    let mut down = before.clone();
-                    shift_down(&mut down, from, from + len, by);
-                    for i in (0..from - by).chain(from + len..960) {
-                        assert_eq!(naive_get(&down, i, 1), naive_get(&before, i, 1), "outside {i}");
-                    }
-                    for i in from..from + len {
-                        assert_eq!(
-                            naive_get(&down, i - by, 1),
-                            naive_get(&before, i, 1),
-                            "{from}+{len} by {by}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn inserted_and_removed_fields_agree_with_shifts() {
+    fn inserted_and_removed_fields_move_the_others() {
         for width in 1..=64u32 {
-            let by = width as usize;
             let value = 0x5bd1_e995_97f4_a7c1 & field_mask(width);
-            for from in 64..140 {
-                for fields in [0, 1, 2, 5, 6, 7, 8, 14, 20] {
-                    let (to, before) = (from + fields * by, pattern(400));
-                    let (mut one, mut other) = (before.clone(), before.clone());
-                    insert(&mut one, from, to, width, value);
-                    shift_up(&mut other, from, to, by);
-                    set(&mut other, from, width, value);
-                    assert_eq!(one, other, "insert into {fields} fields of {width} bits at {from}");
-                    remove(&mut one, from, to + by, width, value >> 1);
-                    shift_down(&mut other, from + by, to + by, by);
-                    set(&mut other, to, width, value >> 1);
-                    assert_eq!(one, other, "remove before {fields} fields of {width} bits at {from}");
-                    assert_eq!(one[..from / 8], before[..from / 8]);
+            // A block of 64 fields, of which some lie in the slice.
+            for len in [1, width / 2 + 1, width] {
+                let fields = len * 64 / width;
+                for at in [0, 1, fields / 3, fields / 2, fields.saturating_sub(1)] {
+                    let before = pattern(len as usize * 8);
+                    let field = |bytes: &[u8], i: u32| naive_get(bytes, (i * width) as usize, width);
+                    let mut bytes = before.clone();
+                    let pushed_out = insert(&mut bytes, at * width, width, value);
+                    let end = len * 64 - width;
+                    if at * width > end {
+                        continue;
+                    }
+                    assert_eq!(pushed_out, naive_get(&before, end as usize, width), "{width} bits at {at}");
+                    for i in 0..fields {
+                        let want = match i {
+                            _ if i < at => field(&before, i),
+                            _ if i == at => value,
+                            _ => field(&before, i - 1),
+                        };
+                        assert_eq!(field(&bytes, i), want, "{width} bits at {at} of {fields}, field {i}");
+                    }
+                    remove(&mut bytes, at * width, width, pushed_out);
+                    assert_eq!(bytes, before, "{width} bits at {at}");
                 }
             }
         }

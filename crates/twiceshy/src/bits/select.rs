@@ -47,15 +47,6 @@ pub(crate) fn portable_two(word: u64, k: u32) -> (u32, u32) {
     (first, if above == 0 { BEFORE_ALL } else { above.trailing_zeros() })
 }
 
-/// `word` without its lowest `n` (at most 63) set bits.
-#[inline]
-pub(crate) fn portable_without_lowest(word: u64, n: u32) -> u64 {
-    match portable(word, n) {
-        NONE => 0,
-        first => word & (u64::MAX << first),
-    }
-}
-
 /// [`portable`] with BMI2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2")]
@@ -74,14 +65,6 @@ pub(crate) fn bmi2_two(word: u64, k: u32) -> (u32, u32) {
     (both.trailing_zeros(), 63u32.wrapping_sub((both & both.wrapping_sub(1)).leading_zeros()))
 }
 
-/// [`portable_without_lowest`] with BMI2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi2")]
-#[inline]
-pub(crate) fn bmi2_without_lowest(word: u64, n: u32) -> u64 {
-    core::arch::x86_64::_pdep_u64(u64::MAX << n, word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,10 +77,6 @@ mod tests {
         let (one, two) = (naive(word, k), naive(word, k + 1));
         let two = if two == NONE { BEFORE_ALL } else { two };
         assert_eq!((first, second), (one, two), "{word:#x} {k}");
-    }
-
-    fn naive_without_lowest(word: u64, n: u32) -> u64 {
-        (0..n).fold(word, |word, _| word & word.wrapping_sub(1))
     }
 
     fn words() -> impl Iterator<Item = u64> {
@@ -122,7 +101,6 @@ mod tests {
             for k in 0..64 {
                 assert_eq!(portable(word, k), naive(word, k), "{word:#x} {k}");
                 assert_two(portable_two(word, k), word, k);
-                assert_eq!(portable_without_lowest(word, k), naive_without_lowest(word, k));
             }
         }
     }
@@ -141,9 +119,6 @@ mod tests {
                 let (one, two) = unsafe { (bmi2(word, k), bmi2_two(word, k)) };
                 assert_eq!(one, naive(word, k), "{word:#x} {k}");
                 assert_two(two, word, k);
-                // SAFETY: as above.
-                let without = unsafe { bmi2_without_lowest(word, k) };
-                assert_eq!(without, naive_without_lowest(word, k));
             }
         }
     }

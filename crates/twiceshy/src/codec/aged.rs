@@ -87,7 +87,7 @@ pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
     match table.glance(cpu, quotient) {
         Some(glance) if counted::is_plain(table, &glance) => {
             match table.only_prefix_at_glance(&glance, window) {
-                Some(rank) => table.remove_at_glance(cpu, &glance, rank),
+                Some(rank) => table.remove_at_glance(&glance, rank),
                 None => false,
             }
         }

@@ -301,13 +301,10 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_cluster(quotient);
-    if table.insert_at_home(quotient, remainder) {
-        return true;
-    }
     match table.glance(cpu, quotient) {
         Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance(cpu, &glance, rank, remainder)
+            table.insert_at_glance(&glance, rank, remainder)
         }
         _ => false,
     }
@@ -320,7 +317,7 @@ pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
     match table.glance(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.remove_at_glance(cpu, &glance, rank)
+            table.remove_at_glance(&glance, rank)
         }
         _ => false,
     }
@@ -414,12 +411,12 @@ mod tests {
                     loader.push(1, &[Slot::head(next)]).unwrap();
                     let table = loader.finish();
                     let slots = encoded.as_ref().len() as u64;
-                    let entry = decode(&table, 1, 1 + slots + 1);
+                    let entry = decode(&table, 0, slots + 1);
                     // A repeated remainder is the same entry: only a different neighbour ends it.
                     if next != remainder {
-                        assert_eq!(entry, Entry { remainder, count, start: 1, slots }, "width {slot_bits}");
+                        assert_eq!(entry, Entry { remainder, count, start: 0, slots }, "width {slot_bits}");
                     }
-                    assert_eq!(decode(&table, 1, 1 + slots).count, count, "width {slot_bits}");
+                    assert_eq!(decode(&table, 0, slots).count, count, "width {slot_bits}");
                 }
             }
         }

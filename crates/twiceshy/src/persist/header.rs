@@ -10,7 +10,7 @@ use crate::table::{Layout, Shape, Table};
 const MAGIC: [u8; 8] = *b"twiceshy";
 
 /// The version that is written. All versions up to it can be read.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 // Where the fields are; docs/format.md draws them.
 const VERSION_AT: usize = 8;
@@ -114,7 +114,9 @@ impl First {
             return Err(ReadError::NewerVersion { supported: VERSION, found: version });
         }
         check_sum("header", &first.0[..SUM_AT], u32::from_le_bytes(first.field(SUM_AT)))?;
-        expect("version", version == VERSION, VERSION, version)?;
+        if version < VERSION {
+            return Err(ReadError::OlderVersion { supported: VERSION, found: version });
+        }
         Ok(first)
     }
 

@@ -75,6 +75,17 @@ pub enum ReadError {
         /// The version of the file.
         found: u16,
     },
+    /// The file is of a version that was never released.
+    #[error(
+        "the file has format version {found}, from before the first release, and this program reads from \
+         {supported} on: build the filter anew from its keys"
+    )]
+    OlderVersion {
+        /// The oldest version that can be read.
+        supported: u16,
+        /// The version of the file.
+        found: u16,
+    },
     /// The file holds a filter of another kind.
     #[error("expected a filter of kind {expected}, found kind {found}")]
     WrongKind {

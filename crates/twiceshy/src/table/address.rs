@@ -1,7 +1,7 @@
 //! Where a hash belongs in a table. No other place knows which of its bits mean what:
 //!
 //! ```text
-//! | part | block         | home | window           | ...
+//! | part | block       | number | window           | ...
 //!        |<--- quotient ------>|<-- a slot's bits -->
 //! ```
 //!
@@ -40,18 +40,17 @@ impl Part {
     }
 }
 
-/// Which home slot: a quotient in two parts.
+/// Where the run of a quotient is: the block, and the number of the quotient in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Home {
     pub(super) block: u64,
-    /// In the block.
-    pub(super) slot: u64,
+    pub(super) number: u64,
 }
 
 impl Home {
     #[inline(always)]
     pub(super) fn of(quotient: u64) -> Self {
-        Self { block: quotient / BLOCK_SLOTS, slot: quotient % BLOCK_SLOTS }
+        Self { block: quotient / BLOCK_SLOTS, number: quotient % BLOCK_SLOTS }
     }
 }
 
@@ -61,9 +60,9 @@ pub(crate) struct Address {
     part_bits: u32,
     quotient_bits: u32,
     slot_bits: u32,
-    /// Where the number of the block is, the home slot in it, and the window.
+    /// Where the block is, the number of the quotient in it, and the window.
     block_mask: u64,
-    home_mask: u64,
+    number_mask: u64,
     window_mask: u64,
 }
 
@@ -74,8 +73,8 @@ impl Address {
         let (part, quotient) = (high_bits(part_bits), high_bits(part_bits + quotient_bits));
         let block = high_bits(part_bits + quotient_bits.saturating_sub(BLOCK_SLOTS.ilog2()));
         let window = (u64::MAX << (64 - slot_bits)).unbounded_shr(part_bits + quotient_bits);
-        let (block_mask, home_mask) = (block & !part, quotient & !block);
-        Self { part_bits, quotient_bits, slot_bits, block_mask, home_mask, window_mask: window }
+        let (block_mask, number_mask) = (block & !part, quotient & !block);
+        Self { part_bits, quotient_bits, slot_bits, block_mask, number_mask, window_mask: window }
     }
 
     /// The quotient.
@@ -97,11 +96,11 @@ impl Address {
         self.part_bits + self.quotient_bits + self.slot_bits <= 64
     }
 
-    /// The home slot.
+    /// The quotient as block and number.
     #[inline(always)]
     pub(crate) fn home<C: Cpu>(self, cpu: C, hash: u64) -> Home {
-        let slot = cpu.field(hash, self.home_mask) % BLOCK_SLOTS;
-        Home { block: cpu.field(hash, self.block_mask), slot }
+        let number = cpu.field(hash, self.number_mask) % BLOCK_SLOTS;
+        Home { block: cpu.field(hash, self.block_mask), number }
     }
 
     /// The bits after the quotient, as many as a slot has, if the first 64 bits [reach](Self::has_window) that far.

@@ -120,8 +120,8 @@ const APPENDING: u64 = 8;
 impl<L: Layout> Table<Memory, L> {
     /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
     #[cold]
-    pub(super) fn count_edit(&mut self, quotient: u64, at: u64, free: u64) {
-        let (distance, shifted) = (at - quotient, free - at);
+    pub(super) fn count_edit(&mut self, home: u64, at: u64, free: u64) {
+        let (distance, shifted) = (at - home, free - at);
         // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
         let found = match distance > FAR_FROM_HOME {
             true if shifted > BLOCK_SLOTS => distance / 4,

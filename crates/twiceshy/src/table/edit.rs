@@ -1,19 +1,20 @@
 //! Changing a table: replace slots of one run by others, shifting what comes after them.
 //!
-//! An edit that needs more slots takes the nearest free ones after it. Taking a free slot `e` for a
-//! run of quotient `q` moves everything between the run and `e` one slot up, so every block that
-//! starts in `q + 1..=e` has one more slot taken by earlier quotients: its offset grows by one.
+//! An edit that needs more slots takes the nearest free ones after it: the first after the runs of its block, or of the
+//! next block that is not full. Taking a free slot `e` for a run moves everything between the run and `e` one slot up, so
+//! every block that starts after the run and not after `e` has one more slot taken by earlier quotients: its offset grows by
+//! one.
 //!
-//! An edit that needs fewer slots closes them one by one. Everything up to the next slot that is free
-//! or holds the start of a run at its home moves one slot down, and the offsets of the blocks that
-//! start in the moved stretch shrink by one. A saturated offset says only "at least", so it is
-//! computed anew.
+//! An edit that needs fewer slots closes them one by one. Everything up to the end of the block's runs moves one slot down,
+//! and if they reach into the next block, its runs do so too; the offsets of these blocks shrink by one. A saturated offset
+//! says only "at least", so it is computed anew.
 
 use super::crowd::CROWDED_REACH;
-use super::{BLOCK_SLOTS, EXTENSION_AT, Full, Layout, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::shift::{LAST, Moved};
+use super::{
+    BLOCK_SLOTS, EXTENSION_AT, Full, Layout, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, home_of, split,
+};
 use crate::bits::cpu::Cpu;
-use crate::bits::packed;
-use crate::bits::word::{shift_down_one, shift_up_one, with_bit};
 use crate::mem::Memory;
 
 /// What the two metadata bits of a slot say, apart from the end of the run, which the table knows.
@@ -97,9 +98,7 @@ impl<L: Layout> Table<Memory, L> {
             return Err(Full::Slots);
         }
         let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more as u32 })?;
-        // From the home slot to what is shifted.
-        let far = free - quotient;
-        if far > CROWDED_REACH {
+        if free - home_of(quotient) > CROWDED_REACH {
             self.check_reach(quotient, run, at, free, limits)?;
         }
         Ok(free)
@@ -111,7 +110,9 @@ impl<L: Layout> Table<Memory, L> {
         if self.crowd.work > limits.work {
             return Err(Full::Work);
         }
-        let reach = (free - at).max((run.end - run.start).saturating_mul(4)).max((run.start - quotient) / 16);
+        let reach = (free - at)
+            .max((run.end - run.start).saturating_mul(4))
+            .max((run.start - home_of(quotient)) / 16);
         if reach > limits.reach {
             return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
         }
@@ -195,7 +196,7 @@ impl<L: Layout> Table<Memory, L> {
         if self.used >= limits.slots {
             return Err(Full::Slots);
         }
-        if self.insert_continuation_quickly(cpu, quotient, run, at, value) {
+        if self.insert_continuation_quickly(quotient, run, at, value) {
             return Ok(());
         }
         let free = self.free_slot(cpu, quotient, run, at, 1, limits)?;
@@ -230,54 +231,22 @@ impl<L: Layout> Table<Memory, L> {
         slot
     }
 
-    /// Moves the slots `from..free` and their bits one slot up, onto the free slot after them.
-    /// What is left in `from` has both bits 0 and an unspecified value.
+    /// Moves the slots `from..free` and their bits one slot up, onto the free slot after them. What is left in `from` is 0.
     #[inline(always)]
     fn shift_up(&mut self, from: u64, free: u64) {
-        let (first_block, first_i) = split(from);
-        let (mut block, mut end) = split(free);
-        let width = self.shape.slot_bits() as usize;
-        loop {
-            let start = if block == first_block { first_i } else { 0 };
-            let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start));
-            packed::shift_up(self.bytes_mut(), start_bit, start_bit + (end - start) as usize * width, width);
-            self.shift_word_up(block, RUNEND_AT, start, end);
-            if L::EXTENDED {
-                self.shift_word_up(block, EXTENSION_AT, start, end);
-            }
-            if block == first_block {
-                return;
-            }
-            // The last slot of the block before moves onto the first one of this block.
-            let (to, source) = (block * BLOCK_SLOTS, block * BLOCK_SLOTS - 1);
-            self.set_slot(to, self.slot(source));
-            self.carry_bit(source, to, RUNEND_AT);
-            if L::EXTENDED {
-                self.carry_bit(source, to, EXTENSION_AT);
-            }
-            block -= 1;
-            end = BLOCK_SLOTS as u32 - 1;
+        let ((first, at), (last, free)) = (split(from), split(free));
+        let mut moved = Moved::default();
+        for block in first..=last {
+            let at = if block == first { at } else { 0 };
+            moved = self.shift_in(block, at, if block == last { free } else { LAST }, moved);
         }
-    }
-
-    #[inline(always)]
-    fn shift_word_up(&mut self, block: u64, field_at: usize, start: u32, end: u32) {
-        let word = self.word(block, field_at);
-        self.set_word(block, field_at, shift_up_one(word, start, end));
-    }
-
-    #[inline(always)]
-    fn carry_bit(&mut self, source: u64, to: u64, field_at: usize) {
-        let (block, i) = split(source);
-        let value = self.word(block, field_at) >> i & 1 == 1;
-        self.set_bit(to, field_at, value);
     }
 
     /// A slot more is taken for `quotient`, at `at`, and `free` is in use now.
     #[inline(always)]
     fn bump_offsets(&mut self, quotient: u64, at: u64, free: u64) {
-        if free - quotient > CROWDED_REACH {
-            self.count_edit(quotient, at, free);
+        if free - home_of(quotient) > CROWDED_REACH {
+            self.count_edit(home_of(quotient), at, free);
         }
         let (home, last) = (split(quotient).0, split(free).0);
         for block in self.first_unsaturated(home)..=last {
@@ -295,7 +264,7 @@ impl<L: Layout> Table<Memory, L> {
     /// extension slots.
     #[inline(always)]
     fn close<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, slot: u64) -> Run {
-        let end = self.first_at_home(cpu, slot + 1);
+        let end = self.end_of_cluster(cpu, split(quotient).0);
         // If the run's last head goes, the head before it becomes the last.
         if slot == self.last_head(run) {
             if slot == run.start {
@@ -308,53 +277,22 @@ impl<L: Layout> Table<Memory, L> {
         if end - slot > CROWDED_REACH {
             self.count_removal(end - slot);
         }
-        self.shift_down(slot + 1, end);
+        self.shift_down(slot, end);
         self.used -= 1;
         self.crowd.given_back += 1;
         self.lower_offsets(cpu, quotient, end - 1);
         Run { start: run.start, end: run.end - 1 }
     }
 
-    /// Moves the slots `from..to` and their bits one slot down, and clears the slot `to - 1`.
+    /// Moves the slots after `slot` up to `end` and their bits one slot down.
     #[inline(always)]
-    fn shift_down(&mut self, from: u64, to: u64) {
-        let (last_block, last_end) = split(to - 1);
-        let width = self.shape.slot_bits() as usize;
-        let (mut block, mut start) = split(from - 1);
-        loop {
-            // Everything after `start` in this block moves onto it.
-            let end = if block == last_block { last_end } else { BLOCK_SLOTS as u32 - 1 };
-            let start_bit = self.shape.slot_bit(block * BLOCK_SLOTS + u64::from(start)) + width;
-            packed::shift_down(
-                self.bytes_mut(),
-                start_bit,
-                start_bit + (end - start) as usize * width,
-                width,
-            );
-            self.shift_word_down(block, RUNEND_AT, start + 1, end + 1);
-            if L::EXTENDED {
-                self.shift_word_down(block, EXTENSION_AT, start + 1, end + 1);
-            }
-            let last = block * BLOCK_SLOTS + u64::from(end);
-            if block == last_block {
-                return self.set_slot(last, 0);
-            }
-            self.set_slot(last, self.slot(last + 1));
-            self.carry_bit(last + 1, last, RUNEND_AT);
-            if L::EXTENDED {
-                self.carry_bit(last + 1, last, EXTENSION_AT);
-            }
-            block += 1;
-            start = 0;
+    fn shift_down(&mut self, slot: u64, end: u64) {
+        let ((first, at), (last, last_at)) = (split(slot), split(end - 1));
+        let mut moved = Moved::default();
+        for block in (first..=last).rev() {
+            let at = if block == first { at } else { 0 };
+            moved = self.shift_out(block, at, if block == last { last_at } else { LAST }, moved);
         }
-    }
-
-    #[inline(always)]
-    fn shift_word_down(&mut self, block: u64, field_at: usize, start: u32, end: u32) {
-        let word = self.word(block, field_at);
-        // With `start == end` there is nothing to move, but the freed bit is still to be cleared.
-        let word = if start < 64 { shift_down_one(word, start, end) } else { with_bit(word, 63, false) };
-        self.set_word(block, field_at, word);
     }
 
     /// A slot fewer is taken for `quotient`, and `freed`, the last slot that moved, is not in use.

@@ -19,7 +19,7 @@ use std::hint::select_unpredictable;
 use super::{BLOCK_SLOTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
-use crate::bits::word::{bit, high_mask, low_mask, rank, rank_below, rank_through};
+use crate::bits::word::{bit, high_mask, low_mask, rank_below};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
@@ -72,8 +72,6 @@ pub(crate) struct Glance {
     pub(super) home: u32,
     pub(super) start: u32,
     pub(super) len: u32,
-    /// The slot after the end of the run before.
-    after: u32,
     /// The slots from the start of the run on, side by side.
     pub(super) slots: u64,
 }
@@ -85,20 +83,18 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.glance_at(cpu, Home::of(quotient))
     }
 
-    /// Looks at the run of a home slot; `None` if it takes more than a glance.
+    /// Looks at the run of a quotient, given where it is; `None` if it takes more than a glance.
     #[inline(always)]
     pub(crate) fn glance_at<C: Cpu>(&self, cpu: C, home: Home) -> Option<Glance> {
         let (lanes, width) = (&self.lanes, self.shape.slot_bits());
-        let (Home { block, slot }, home) = (home, home.slot as u32);
+        let (block, home) = (home.block, home.number as u32);
         let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width as u8)?;
         let words = Words::read::<L>(bytes.bytes());
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
-        let (after, end) = cpu.select_two(own_ends, rank_below(occupied, home));
-        let (after, end) = (offset + after, offset.wrapping_add(end));
-        // In 64 bits, like the others that need `home`: in 32 it would take a second register.
-        let start = slot.max(u64::from(after)) as u32;
+        let (start, end) = cpu.select_two(own_ends, rank_below(occupied, home));
+        let (start, end) = (offset + start, offset.wrapping_add(end));
         // If the numbers make no sense, any slot will do.
         let slots = bytes.fields(start);
         // Less than 0, which is a large number here, if the end of the run is not in this block.
@@ -106,8 +102,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         if L::EXTENDED {
             // So is a run with extension slots before, inside or after it. What is after slot 63 is not
             // in this block.
-            let slots = end.wrapping_sub(after);
-            let near = extension.wrapping_shr(after) & u64::MAX.wrapping_shr(63u32.wrapping_sub(slots));
+            let near = extension.wrapping_shr(start) & u64::MAX.wrapping_shr(63u32.wrapping_sub(len));
             len |= u32::from(near != 0) << 31 | (end & 64) << 25;
         }
         // Without a run there is nothing to decide.
@@ -115,7 +110,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         if len > lanes.count || offset >= lanes.offset_limit {
             return None;
         }
-        Some(Glance { block, words, home, start, len, after, slots })
+        Some(Glance { block, words, home, start, len, slots })
     }
 
     /// The header of a block.
@@ -127,11 +122,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Whether the place where the run begins, or would begin, follows from the block alone.
     #[inline(always)]
     pub(super) fn is_placed(&self, glance: &Glance) -> bool {
-        let Glance { start, after, words, .. } = glance;
+        let Glance { start, words, .. } = glance;
         *start < BLOCK_SLOTS as u32
             && words.offset < self.lanes.offset_limit
             // Extension slots of the run before may reach up to here.
-            && words.extension & high_mask(*after) & (u64::MAX >> (63 - start)) == 0
+            && !bit(words.extension, *start)
     }
 }
 
@@ -159,42 +154,14 @@ impl Words {
         self.ends & !self.extension
     }
 
-    /// The first slot of the block at or after `from`, which is not before the offset and no extension, before
-    /// which all runs of the quotients up to the slot (or, if not `inclusive`, below it) have ended. See
-    /// `first_without_debt` of the table, which does this across blocks.
-    ///
-    /// Run after run: a run that ends at `e` is followed by a free slot if the next quotient that has a
-    /// run is greater than `e + 1`. Both are the lowest bits of two words, and what is compared are these
-    /// bits themselves, so that a step takes few instructions and waits for none of them.
+    /// How many slots of the block are in use: they lie at its start, without a gap. All, if its runs, or those of earlier
+    /// blocks, reach into the next.
     #[inline(always)]
-    pub(super) fn first_without_debt<C: Cpu>(&self, cpu: C, from: u32, inclusive: bool) -> Option<u32> {
-        if from >= BLOCK_SLOTS as u32 {
-            return None;
-        }
-        let occupied = if inclusive { self.occupied } else { self.occupied << 1 };
-        let ends = self.run_ends() & high_mask(self.offset);
-        let ended = rank(ends, from);
-        if rank_through(occupied, from) <= ended {
-            return Some(from);
-        }
-        // The ends of the runs that have not ended, and the quotients of the runs after the first of them.
-        let mut ends = ends & high_mask(from);
-        let mut next = cpu.without_lowest(occupied, ended);
-        next &= next.wrapping_sub(1);
-        while ends != 0 {
-            let behind = (ends & ends.wrapping_neg()) << 1;
-            // Extension slots from there on are skipped: adding carries over them.
-            let behind = behind.wrapping_add(self.extension) & !self.extension;
-            // All bits below the next quotient; all there are, if there is none.
-            let below_next = !next & next.wrapping_sub(1);
-            if below_next >= behind {
-                // Bit 64 is none: the slot after the end is in the next block.
-                return (behind != 0).then(|| behind.trailing_zeros());
-            }
-            ends &= ends - 1;
-            next &= next.wrapping_sub(1);
-        }
-        None
+    pub(super) fn used(&self) -> u32 {
+        let own_ends = self.run_ends() & high_mask(self.offset % BLOCK_SLOTS as u32);
+        let goes_on = self.occupied.count_ones() > own_ends.count_ones() || self.offset >= BLOCK_SLOTS as u32;
+        // The last slot in use is the end of a run or an extension.
+        if goes_on { BLOCK_SLOTS as u32 } else { 64 - (self.ends | self.extension).leading_zeros() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Layout, Plain, Run, Table, split};
+use super::{BLOCK_SLOTS, Layout, Plain, Run, Table, home_of, split};
 use crate::bits::word::high_mask;
 
 /// The set bits of one metadata word per block, as slot numbers.
@@ -47,7 +47,7 @@ pub(crate) struct Runs<'a, B, L = Plain> {
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// How many slots after its home the run lies that lies farthest from it. Reads the whole table.
     pub(crate) fn farthest_from_home(&self) -> u64 {
-        self.runs().map(|(quotient, run)| run.start - quotient).max().unwrap_or(0)
+        self.runs().map(|(quotient, run)| run.start - home_of(quotient)).max().unwrap_or(0)
     }
 }
 
@@ -91,7 +91,7 @@ impl<B: AsRef<[u8]>, L: Layout> Iterator for Runs<'_, B, L> {
     fn next(&mut self) -> Option<Self::Item> {
         let (table, blocks) = (self.table, self.blocks);
         let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
-        let start = self.free.max(quotient);
+        let start = self.free.max(home_of(quotient));
         let end = self.ends.next(blocks, |block| table.run_ends(block));
         let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(self.total_slots));
         if end <= start || quotient >= self.quotients {

@@ -7,7 +7,7 @@
 
 use super::{
     Address, BLOCK_SLOTS, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot,
-    Table, split,
+    Table, home_of, split,
 };
 use crate::bits::packed;
 use crate::mem::{Memory, OutOfMemory};
@@ -91,7 +91,7 @@ impl<L: Layout> Loader<L> {
     pub(crate) fn make_room(&mut self, runs: impl IntoIterator<Item = (u64, u64)>) -> Result<(), NoRoom> {
         let (mut free, mut room) = (self.free, self.limit - self.free);
         for (quotient, slots) in runs {
-            free = free.max(quotient) + slots;
+            free = free.max(home_of(quotient)) + slots;
             room = room.checked_sub(slots).ok_or(NoRoom)?;
         }
         if free > self.total { self.extend(free) } else { Ok(()) }
@@ -153,8 +153,7 @@ impl<L: Layout> Loader<L> {
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), NoRoom> {
         self.descents += u64::from(quotient < self.quotient);
-        // A run that goes on is after its quotient.
-        let start = self.free.max(quotient);
+        let start = self.free.max(home_of(quotient));
         if start + slots > self.total || self.free + slots > self.limit {
             self.make_room_at(start, slots)?;
         }

@@ -49,18 +49,15 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let ends = self.run_ends(block) >> offset;
         // The virtual end takes bit 0; a real one pushed out at the top is found by the slow path.
         let ends = ends << 1 | 1;
-        let (after, end) = cpu.select_two(ends, rank(occupied, i));
-        if after >= BLOCK_SLOTS as u32 {
+        let (start, end) = cpu.select_two(ends, rank(occupied, i));
+        if start >= BLOCK_SLOTS as u32 {
             return None;
         }
-        let first = block * BLOCK_SLOTS;
-        let start = i.max(offset + after);
-        let start_slot = first + u64::from(start);
+        let slot = |i: u32| block * BLOCK_SLOTS + u64::from(offset + i);
         if !bit(occupied, i) {
-            return Some(Run { start: start_slot, end: start_slot });
+            return Some(Run { start: slot(start), end: slot(start) });
         }
-        let is_here = end < BLOCK_SLOTS as u32 && start < offset + end;
-        is_here.then(|| Run { start: start_slot, end: first + u64::from(offset + end) })
+        (end < BLOCK_SLOTS as u32).then(|| Run { start: slot(start), end: slot(end) })
     }
 
     /// The first slot at or after the start of `block` that no quotient of an earlier block uses.
@@ -106,12 +103,16 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Given the first own slot of `block`, that of the next one.
     #[inline(always)]
     pub(super) fn behind_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
-        let runs = u64::from(self.occupied(block).count_ones());
-        let end = match runs.checked_sub(1) {
+        self.end_of_block(cpu, block, first_own).max((block + 1) * BLOCK_SLOTS)
+    }
+
+    /// Given the first own slot of `block`, the slot after its runs.
+    #[inline(always)]
+    fn end_of_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
+        match u64::from(self.occupied(block).count_ones()).checked_sub(1) {
             Some(k) => self.behind_run_end(cpu, first_own, k),
             None => first_own,
-        };
-        end.max((block + 1) * BLOCK_SLOTS)
+        }
     }
 
     /// The slot after the run whose end is the k-th (from 0) at or after `from`, with the trailing
@@ -153,63 +154,36 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         block * BLOCK_SLOTS
     }
 
-    /// The first free slot at or after `from`, `None` if there is none.
+    /// The first free slot at or after `from`, before which all slots of its block are in use or to be; `None` if there is none.
     #[inline(always)]
     pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
-        // A slot is free if every run of a quotient up to and including its own has ended before it.
-        self.first_without_debt(cpu, from, 1)
+        let mut blocks = self.ends_of_blocks(cpu, split(from).0);
+        let slot = blocks.find_map(|(end, next)| (end.max(from) < next).then_some(end.max(from)));
+        slot.filter(|slot| *slot < self.shape.total_slots())
     }
 
-    /// The first slot at or after `from` that no run of an earlier quotient uses: it is free, or a
-    /// run starts there at home. The end of the table if there is none.
+    /// The slot after the last one that moves down if a run of `block` gets shorter.
     #[inline(always)]
-    pub(super) fn first_at_home<C: Cpu>(&self, cpu: C, from: u64) -> u64 {
-        self.first_without_debt(cpu, from, 0).unwrap_or(self.shape.total_slots())
+    pub(super) fn end_of_cluster<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
+        let slot = self.ends_of_blocks(cpu, block).find_map(|(end, next)| (end <= next).then_some(end));
+        slot.unwrap_or(u64::MAX).min(self.shape.total_slots())
     }
 
-    /// The first slot `p` at or after `from` before which all runs of the quotients below
-    /// `p + inclusive` have ended.
-    ///
-    /// While some have not, the search goes on after the end of the last of them.
+    /// For every block from `block` on the slot after its runs, and the first slot of the next. If they begin in a later
+    /// block, any slot there.
     #[inline(always)]
-    fn first_without_debt<C: Cpu>(&self, cpu: C, from: u64, inclusive: u32) -> Option<u64> {
-        let total = self.shape.total_slots();
-        let mut slot = from;
+    fn ends_of_blocks<C: Cpu>(&self, cpu: C, block: u64) -> impl Iterator<Item = (u64, u64)> {
         // A block and its first own slot, so that the next one is found from there; to begin with, the front of the table.
         let mut known = (0, 0);
-        while slot < total {
-            let (block, _) = split(slot);
+        (block..self.shape.blocks()).map(move |block| {
             let own = match self.offset(block) {
                 Some(offset) => block * BLOCK_SLOTS + offset,
                 None => cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known }),
             };
             known = (block, own);
-            if slot < own {
-                slot = own;
-                continue;
-            }
-            let first = block * BLOCK_SLOTS;
-            let (occupied, extension) = (self.occupied(block), self.extension(block));
-            let ends = self.run_ends(block) & !low_mask((own - first) as u32);
-            let mut i = (slot - first) as u32;
-            slot = loop {
-                let open = ends & !low_mask(i);
-                // On invalid bytes there may be more ends than runs: that is no debt either.
-                let ended = ends.count_ones() - open.count_ones();
-                let debt = rank(occupied, i + inclusive).saturating_sub(ended);
-                if debt > 0 {
-                    i = cpu.select(open, debt - 1) + 1;
-                } else if bit(extension, i) {
-                    i += 1;
-                } else {
-                    return (first + u64::from(i) < total).then_some(first + u64::from(i));
-                }
-                if i >= BLOCK_SLOTS as u32 {
-                    break first + BLOCK_SLOTS;
-                }
-            };
-        }
-        None
+            let next = (block + 1) * BLOCK_SLOTS;
+            (if own > next { own } else { self.end_of_block(cpu, block, own) }, next)
+        })
     }
 }
 
@@ -246,7 +220,7 @@ impl<B: AsRef<[u8]>, L: Layout> Kernel for RunAnywhere<'_, B, L> {
             Some(k) => table.behind_run_end(cpu, free, k),
             None => free,
         };
-        let start = start.max(quotient).min(table.shape.total_slots());
+        let start = start.min(table.shape.total_slots());
         let end = if bit(occupied, i) { table.behind_run_end(cpu, start, 0) } else { start };
         Run { start, end }
     }

@@ -43,7 +43,7 @@ impl Model {
     fn places(&self) -> Vec<Run> {
         let mut free = 0;
         let place = |(quotient, run): (usize, &Vec<Entry>)| {
-            let start = (quotient as u64).max(free);
+            let start = home_of(quotient as u64).max(free);
             let end = start + run.iter().map(|entry| entry.len() as u64).sum::<u64>();
             if end > start {
                 free = end;
@@ -236,9 +236,6 @@ impl<L: Layout> Kernel for Quick<'_, L> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
-        if insert && table.insert_at_home(quotient, value) {
-            return true;
-        }
         let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
         assert_eq!(table.find_at_glance(&glance, value, 0) > 0, table.count_at_glance(&glance, value) > 0);
@@ -253,9 +250,9 @@ impl<L: Layout> Kernel for Quick<'_, L> {
             assert_eq!(found, bit, "{ignored} bits ignored");
         }
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
+            (true, _) => table.insert_at_glance(&glance, rank, value),
             (false, 0) => false,
-            (false, _) => table.remove_at_glance(cpu, &glance, rank),
+            (false, _) => table.remove_at_glance(&glance, rank),
         }
     }
 }

@@ -42,11 +42,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
             let mut occupied = self.occupied(block);
             let homes = shape.quotients().saturating_sub(first).min(BLOCK_SLOTS) as u32;
             check("occupied bits behind the last quotient, block", block, 0, occupied & !low_mask(homes))?;
+            self.check_unused(free, first)?;
+            free = free.max(first);
             while occupied != 0 {
-                let quotient = first + u64::from(occupied.trailing_zeros());
                 occupied &= occupied - 1;
-                self.check_unused(free, quotient)?;
-                let start = free.max(quotient);
+                let start = free;
                 free = self.check_run(start)?;
                 used += free - start;
             }

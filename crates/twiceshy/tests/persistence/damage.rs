@@ -174,20 +174,24 @@ fn other_files_are_refused<S: Subject>() {
 fn other_versions_are_refused<S: Subject>() {
     for good in S::files() {
         // A newer version may have another checksum, so it is told even if the checksum is wrong.
-        for version in [2u16, 3, 256, u16::MAX] {
+        for version in [3u16, 4, 256, u16::MAX] {
             let mut bytes = good.clone();
             put(&mut bytes, VERSION, &version.to_le_bytes());
             for _ in 0..2 {
                 let error = refused::<S>(&bytes);
-                let ReadError::NewerVersion { supported: 1, found } = error else { panic!("{error}") };
+                let ReadError::NewerVersion { supported: 2, found } = error else { panic!("{error}") };
                 assert_eq!(found, version);
                 let text = error.to_string();
-                assert!(text.contains(&format!("version {version}")) && text.contains("up to 1"), "{text}");
+                assert!(text.contains(&format!("version {version}")) && text.contains("up to 2"), "{text}");
                 reseal(&mut bytes);
             }
         }
-        let error = refused::<S>(&with_field(good, VERSION, &[0, 0]));
-        assert!(matches!(error, ReadError::Field { field: "version", found: 0, .. }), "{error}");
+        for version in [0, 1] {
+            let error = refused::<S>(&with_field(good.clone(), VERSION, &[version, 0]));
+            let ReadError::OlderVersion { supported: 2, found } = error else { panic!("{error}") };
+            assert_eq!(found, u16::from(version));
+            assert!(error.to_string().contains("build the filter anew"), "{error}");
+        }
     }
 }
 
@@ -231,13 +235,13 @@ fn no_kind_is_left_out() {
 fn the_kind_of_a_file_is_told_from_its_header<S: Subject>() {
     for bytes in S::files() {
         let identity = identify(&bytes[..BODY]).unwrap();
-        assert_eq!((identity.kind, identity.version), (S::KIND, 1));
+        assert_eq!((identity.kind, identity.version), (S::KIND, 2));
         let error = identify(&bytes[..BODY - 1]).unwrap_err();
         assert!(matches!(error, ReadError::Length { expected: 128, found: 127 }), "{error}");
         let mut damaged = bytes.clone();
         damaged[KIND] ^= 1;
         assert!(matches!(identify(damaged.as_slice()), Err(ReadError::Checksum { .. })));
-        damaged[VERSION] = 2;
+        damaged[VERSION] = 3;
         assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NewerVersion { .. })));
         damaged[0] = b'x';
         assert!(matches!(identify(damaged.as_slice()), Err(ReadError::NotAFilter { .. })));

@@ -230,31 +230,31 @@ fn the_seed_of_a_fast_hash_has_eight_bytes() {
 
 #[test]
 fn tables_that_contradict_themselves_are_refused() {
-    // Two blocks; block 0 has runs of several entries and pushes slots into block 1.
-    let mut filter = empty(6, 8);
-    for quotient in 50..64u64 {
+    // Block 0 has runs of several entries and pushes slots into block 1; block 2 is the spill area.
+    let mut filter = empty(7, 8);
+    for quotient in 40..64u64 {
         for remainder in [10, 20, 30] {
-            filter.insert_hash(quotient << 58 | remainder << 50).unwrap();
+            filter.insert_hash(quotient << 57 | remainder << 49).unwrap();
         }
     }
     let good = filter.to_bytes();
     let block = SLOTS + 8 * 8;
-    assert_eq!(good[BODY + block + OFFSET], 14 * 3 - 14, "slots of block 1 that belong to block 0");
+    assert_eq!(good[BODY + block + OFFSET], 24 * 3 - 64, "slots of block 1 that belong to block 0");
     let slot = |i: usize| BODY + SLOTS + i;
     let edits: Vec<(&str, Vec<(usize, u8)>)> = vec![
         ("offset of the first block", vec![(BODY + OFFSET, 1)]),
-        ("offset too small", vec![(BODY + block + OFFSET, 27)]),
-        ("offset too large", vec![(BODY + block + OFFSET, 29)]),
+        ("offset too small", vec![(BODY + block + OFFSET, 7)]),
+        ("offset too large", vec![(BODY + block + OFFSET, 9)]),
         ("offset saturated", vec![(BODY + block + OFFSET, 255)]),
         ("occupied bit without a run", vec![(BODY + OCCUPIED, 1)]),
-        ("run without an occupied bit", vec![(BODY + OCCUPIED + 6, 0b1111_1000)]),
-        ("occupied bit behind the last quotient", vec![(BODY + block + OCCUPIED, 1)]),
-        ("run end in a free slot", vec![(BODY + RUNEND, 1)]),
-        ("value in a free slot", vec![(slot(0), 1)]),
+        ("run without an occupied bit", vec![(BODY + OCCUPIED + 5, 0b1111_1110)]),
+        ("occupied bit behind the last quotient", vec![(BODY + 2 * block + OCCUPIED, 1)]),
+        ("run end in a free slot", vec![(BODY + block + RUNEND + 1, 1)]),
+        ("value in a free slot", vec![(BODY + block + SLOTS + 8, 1)]),
         ("padding", vec![(good.len() - 1, 1)]),
         ("padding", vec![(good.len() - 16, 1)]),
-        ("entries of a run out of order", vec![(slot(50), 25)]),
-        ("count that no encoder writes", vec![(slot(50), 20), (slot(52), 20)]),
+        ("entries of a run out of order", vec![(slot(0), 25)]),
+        ("count that no encoder writes", vec![(slot(0), 20), (slot(2), 20)]),
     ];
     for (what, edit) in edits {
         let mut bytes = good.clone();
@@ -280,7 +280,7 @@ fn tables_that_contradict_themselves_are_refused() {
     }
     let error = refused::<QuotientFilter>(&with_field(good.clone(), LEN, &(filter.len() + 1).to_le_bytes()))
         .to_string();
-    assert!(error.contains("expected 42 fingerprints and 43 copies, found 42 and 42"), "{error}");
-    let error = refused::<QuotientFilter>(&with_field(good, USED, &43u64.to_le_bytes())).to_string();
-    assert!(error.contains("used slots at 0: expected 42, found 43"), "{error}");
+    assert!(error.contains("expected 72 fingerprints and 73 copies, found 72 and 72"), "{error}");
+    let error = refused::<QuotientFilter>(&with_field(good, USED, &73u64.to_le_bytes())).to_string();
+    assert!(error.contains("used slots at 0: expected 72, found 73"), "{error}");
 }

@@ -319,14 +319,11 @@ impl<P: Payload> Strings<P> {
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
         let value = window | u64::from(self.has_stop) << own_bits | own;
-        if table.insert_at_home(quotient, value) {
-            return true;
-        }
         match table.glance(cpu, quotient) {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
             Some(glance) if !self.matches_at_glance(table, &glance, window) => {
                 let rank = table.rank_at_glance(&glance, value);
-                table.insert_at_glance(cpu, &glance, rank, value)
+                table.insert_at_glance(&glance, rank, value)
             }
             _ => false,
         }
@@ -349,7 +346,7 @@ impl<P: Payload> Strings<P> {
         let Some(glance) = table.glance(cpu, table.address().quotient(words.word(0))) else { return false };
         match table.find_at_glance(&glance, self.slot(words, len, 0) | own, 0) {
             0 => false,
-            found => table.remove_at_glance(cpu, &glance, found.trailing_zeros() / self.slot_bits),
+            found => table.remove_at_glance(&glance, found.trailing_zeros() / self.slot_bits),
         }
     }
 

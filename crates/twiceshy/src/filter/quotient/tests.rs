@@ -281,7 +281,7 @@ fn all_histories_of_four_fingerprints() {
 
 #[test]
 fn a_full_spill_area_is_full_and_nothing_is_lost() {
-    // All fingerprints belong to the last quotient: the spill area fills up while the table is empty.
+    // All fingerprints belong to the last quotient: its block and the spill area fill up while the table is empty.
     let mut pair = Pair::new(8, 8, (255, 64));
     let hashes: Vec<u64> = (0..256u64).map(|remainder| 0xff << 56 | remainder << 48).collect();
     let mut refused = 0;
@@ -296,8 +296,8 @@ fn a_full_spill_area_is_full_and_nothing_is_lost() {
             }
         }
     }
-    assert_eq!((pair.model.distinct(), pair.model.total()), (65, 65));
-    assert_eq!(refused, 256 - 65);
+    assert_eq!((pair.model.distinct(), pair.model.total()), (128, 128));
+    assert_eq!(refused, 256 - 128);
     pair.check(&hashes, "full spill");
 }
 

@@ -97,7 +97,7 @@ fn equal_hashes_cannot_be_told_apart() {
     assert_eq!(filter.adapt_hash(&ticket, 5, &Rows::of_hashes([5])).unwrap(), Adapted::WasMember);
 }
 
-/// The last `count` home slots of a filter of `2^13` slots, each taken once, and the spill area full.
+/// The last `count` quotients of a filter of `2^13`, whole blocks of them, each with one slot, and the spill area full.
 fn full_at_its_end(count: u64) -> (AdaptiveFilter, impl Fn(u64, u64) -> u64) {
     let hash = |quotient: u64, remainder: u64| quotient << 51 | remainder << 43;
     let mut filter = AdaptiveFilter::builder().quotient_bits(13).remainder_bits(8).build().unwrap();
@@ -125,9 +125,9 @@ fn an_edit_that_needs_more_than_a_larger_spill_area_changes_nothing() {
     ));
     assert!(filter.to_bytes() == before);
     // With less to shift it does help.
-    let (mut filter, hash) = full_at_its_end(500);
+    let (mut filter, hash) = full_at_its_end(512);
     let size = filter.size_in_bytes();
-    assert_eq!(filter.insert_hash(hash((1 << 13) - 500, 2)).unwrap(), Insertion::Stored);
+    assert_eq!(filter.insert_hash(hash((1 << 13) - 512, 2)).unwrap(), Insertion::Stored);
     assert!(filter.size_in_bytes() > size);
     filter.validate().unwrap();
 }

@@ -41,6 +41,13 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
                     failures[5] += u64::from(failed > 1);
                 }
                 12..=14 if !pair.members.is_empty() => {
+                    // To be told from others of its length takes a slot more, and now and then there is none.
+                    let is_full = |pair: &Pair| pair.filter.levels[0].used() >= pair.filter.levels[0].limit;
+                    for _ in 0..100 {
+                        if is_full(&pair) || pair.insert(random.pick(&items)).is_err() {
+                            break;
+                        }
+                    }
                     let member = random.pick(&pair.members);
                     failures[2] += scarcely(&mut pair, &items, |pair| pair.rejuvenate(member), &context).1;
                 }
