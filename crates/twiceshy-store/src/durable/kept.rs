@@ -133,7 +133,7 @@ impl Kept for AdaptiveFilter {
 fn set_error(error: SetError<StoreError>) -> StoreError {
     match error {
         SetError::Map(error) => error,
-        SetError::Full { used, slots } => StoreError::FilterFull { used, slots },
+        SetError::Full(error) => error.into(),
         SetError::Indistinguishable(error) => error.into(),
         SetError::Memory(error) => error.into(),
         error => StoreError::damaged(error.to_string()),

@@ -195,21 +195,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Doubles the filter.
     pub fn grow(&mut self) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
-        self.filter.grow(&self.map).map_err(|error| set_error(error, full))
+        self.filter.grow(&self.map).map_err(set_error(&self.filter.core))
     }
 
     /// Gives every key a fingerprint of fresh length, or as long as it has. Reads the whole map, once, and
     /// counts the keys.
     pub fn rejuvenate(&mut self) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
-        self.filter = self.filter.rebuild(&self.map, &[]).map_err(|error| set_error(error, full))?;
+        self.filter = self.filter.rebuild(&self.map, &[]).map_err(set_error(&self.filter.core))?;
         Ok(())
-    }
-
-    /// Slots in use, and slots: for errors.
-    fn full(&self) -> (u64, u64) {
-        (self.filter.used_slots(), self.filter.slots())
     }
 
     /// A set from a map that may have changed since the filter was saved: reads the whole map, once. Keys
@@ -225,8 +218,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             Record::Inserted(_) | Record::Removed(_) => None,
         };
         let apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
-        let full = (filter.used_slots(), filter.slots());
-        let filter = filter.rebuild(&map, &apart).map_err(|error| set_error(error, full))?;
+        let filter = filter.rebuild(&map, &apart).map_err(set_error(&filter.core))?;
         Ok(Self { filter, map })
     }
 
@@ -273,13 +265,12 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         &mut self,
         other: &AdaptiveSet<N>,
     ) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
         let mut merged = self.filter.try_clone()?;
-        merged.merge_from(&other.filter, &self.map, &other.map).map_err(|error| set_error(error, full))?;
+        merged.merge_from(&other.filter, &self.map, &other.map).map_err(set_error(&self.filter.core))?;
         // Whatever can fail comes before the first row is copied.
         if merged.expected_error_rate() > merged.highest_error_rate() {
             let union = protocol::Union { mine: &self.map, theirs: &other.map, rows: merged.len() };
-            merged = merged.rebuild(&union, &[]).map_err(|error| set_error(error, full))?;
+            merged = merged.rebuild(&union, &[]).map_err(set_error(&self.filter.core))?;
         }
         let filter = &self.filter;
         let new = protocol::copy_rows(&mut self.map, &other.map, |row| filter.contains(row.key))

@@ -9,7 +9,7 @@
 use super::{Core, Ticket};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{InsertNew, Outcome, Payload, Place, Plan, PlanNew, PlanReplace, Replace, Table};
-use crate::error::{Indistinguishable, InsertError, Stale};
+use crate::error::{Indistinguishable, InsertError, NeedsGrow, Stale};
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
@@ -126,7 +126,7 @@ impl<P: Payload> Core<P> {
         effort: Effort,
         before: &mut Option<Table>,
     ) -> Result<Effort, InsertError> {
-        let (used, slots) = (self.used_slots(), self.slots());
+        let full = self.full();
         let error = match self.remedy(why, effort) {
             Remedy::TryHarder => {
                 self.table.bear(why);
@@ -140,8 +140,8 @@ impl<P: Payload> Core<P> {
                 }
                 Err(error) => error.into(),
             },
-            Remedy::Grow => InsertError::NeedsGrow { used, slots },
-            Remedy::None => InsertError::Full { used, slots },
+            Remedy::Grow => NeedsGrow { used: full.used, slots: full.slots }.into(),
+            Remedy::None => full.into(),
         };
         if let Some(before) = before.take() {
             self.table = before;
@@ -223,7 +223,7 @@ impl<P: Payload> Core<P> {
                 Remedy::Extend => return Ok(Room::NeedsExtension(why)),
                 Remedy::Grow => return Ok(Room::NeedsGrow),
                 Remedy::None => {
-                    return Err(InsertError::Full { used: self.used_slots(), slots: self.slots() });
+                    return Err(self.full().into());
                 }
             }
         }

@@ -53,6 +53,7 @@ pub(crate) use shapes::{highest_rate, quotient_bits_for};
 
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
+use crate::error::Full;
 use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
@@ -198,6 +199,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
     pub(crate) fn used_slots(&self) -> u64 {
         self.table.used()
+    }
+
+    /// The error if nothing helps.
+    pub(crate) fn full(&self) -> Full {
+        Full { used: self.used_slots(), slots: self.slots() }
     }
 
     /// How many slots may be in use at the present size.

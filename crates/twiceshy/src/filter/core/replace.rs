@@ -178,7 +178,7 @@ impl<P: Payload> Core<P> {
 
     /// Carries out a plan that was made since the core last changed. An error changes nothing.
     pub(crate) fn replace(&mut self, parted: &Parted) -> Result<(), AdaptError> {
-        self.put(&parted.place, &parted.slots).map_err(AdaptError::from_no_room)?;
+        self.put(&parted.place, &parted.slots)?;
         self.replaced(&parted.place, parted.entries);
         Ok(())
     }

@@ -34,8 +34,7 @@ where
             }
             Step::Delete(row) => operation.answer(map.remove(row.hash, row.key).map_err(SetError::Map)?),
             Step::Room(more) => {
-                let full = (now.used_slots(), now.slots());
-                larger = Some(with_room(now, reader, &more, map).map_err(|error| set_error(error, full))?);
+                larger = Some(with_room(now, reader, &more, map).map_err(set_error(now))?);
             }
             Step::Done(done) => {
                 if let Some(larger) = larger {
@@ -92,7 +91,7 @@ impl<L: Lookup + ?Sized> ReverseMap for ReadOnly<'_, L> {
 impl<E> From<OperationError> for SetError<E> {
     fn from(error: OperationError) -> Self {
         match error {
-            OperationError::Full { used, slots } => Self::Full { used, slots },
+            OperationError::Full(error) => error.into(),
             OperationError::Indistinguishable(error) => error.into(),
             OperationError::Memory(error) => error.into(),
         }

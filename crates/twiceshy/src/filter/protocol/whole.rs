@@ -13,16 +13,18 @@ use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows};
 
-/// The error of a set whose filter uses some of its slots.
-pub(crate) fn set_error<E>(error: RebuildError<E>, (used, slots): (u64, u64)) -> SetError<E> {
-    match error {
+/// What a set with this filter makes of errors.
+pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
+    core: &Core<P, B>,
+) -> impl FnOnce(RebuildError<E>) -> SetError<E> {
+    |error| match error {
         RebuildError::Lookup(error) => SetError::Map(error),
         RebuildError::DifferentHash => SetError::DifferentHash,
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
         RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
-            SetError::Full { used, slots }
+            core.full().into()
         }
     }
 }

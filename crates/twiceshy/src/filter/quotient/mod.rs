@@ -41,7 +41,7 @@ use std::fmt;
 
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted::{self, Change};
-use crate::error::{BuildError, InsertError};
+use crate::error::{self, BuildError, InsertError};
 use crate::filter::room::{Crowded, Effort, Remedy};
 use crate::filter::slot_limit;
 use crate::hash::Hasher;
@@ -187,7 +187,7 @@ impl QuotientFilter {
         copies: u64,
         mut why: Full,
     ) -> Result<(u64, Option<Table<Memory>>), InsertError> {
-        let full = InsertError::Full { used: self.used_slots(), slots: self.slots() };
+        let full = error::Full { used: self.used_slots(), slots: self.slots() };
         let (mut larger, mut effort) = (None::<Table>, Effort::Usual);
         loop {
             let table = larger.as_ref().unwrap_or(&self.table);
@@ -202,9 +202,9 @@ impl QuotientFilter {
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
                 Remedy::Grow => match self.refilled(shape.quotient_bits() + 1)? {
                     Some(table) => (larger, effort) = (Some(table), Effort::Usual),
-                    None => return Err(full),
+                    None => return Err(full.into()),
                 },
-                Remedy::None => return Err(full),
+                Remedy::None => return Err(full.into()),
             }
             let table = larger.as_mut().unwrap_or(&mut self.table);
             match dispatch(ChangeCount::new(table, hash, Change::Add(copies), effort)) {
