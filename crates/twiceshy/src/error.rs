@@ -209,7 +209,7 @@ pub enum MergeError {
     #[error("the merged entries find no room: {0}")]
     NoRoom(#[source] ExpandError),
     /// The entries of a view are not in order: its bytes were not written by this library.
-    #[error("a filter's bytes are damaged: call verify() on views before merging them")]
+    #[error("a filter's bytes are damaged: call validate() on views before merging them")]
     Invalid,
     /// There was no filter to merge.
     #[error("there is nothing to merge: give at least one filter")]
@@ -367,6 +367,9 @@ pub enum SetError<E> {
         /// The number of the row, from 0.
         index: u64,
     },
+    /// Filter and map disagree, or the filter is damaged: [`validate`](crate::AdaptiveSet::validate) found that.
+    #[error("the set is inconsistent: {0}; make a new one with recover()")]
+    Inconsistent(String),
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),

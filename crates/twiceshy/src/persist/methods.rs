@@ -80,7 +80,7 @@ macro_rules! stored {
             $(#[doc = $example])+
             /// let bytes = filter.to_bytes();
             #[doc = concat!("let view = ", stringify!($filter), "::view(&bytes)?;")]
-            /// view.verify()?;
+            /// view.validate()?;
             /// assert!(view.contains("ant"));
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
@@ -93,7 +93,7 @@ macro_rules! stored {
         #[doc = concat!("A read-only [`", stringify!($filter), "`] over bytes that lie elsewhere. Made by")]
         #[doc = concat!("[`", stringify!($filter), "::view`].")]
         ///
-        /// Until [`verify`](Self::verify) was called, the tables may be anything: queries end without a panic, but their
+        /// Until [`validate`](Self::validate) was called, the tables may be anything: queries end without a panic, but their
         /// answers are worth as much as the bytes, and they may take as long as reading the tables.
         pub struct $view<'a> {
             filter: $filter<&'a [u8]>,
@@ -104,8 +104,8 @@ macro_rules! stored {
 
         impl $view<'_> {
             /// Checks the tables against their checksum and all their invariants. Reads everything.
-            pub fn verify(&self) -> Result<(), $crate::error::ReadError> {
-                $crate::persist::verify(&self.filter, self.sum)
+            pub fn validate(&self) -> Result<(), $crate::error::ReadError> {
+                $crate::persist::validate(&self.filter, self.sum)
             }
 
             /// A verified copy that can be changed.

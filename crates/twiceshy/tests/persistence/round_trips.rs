@@ -55,7 +55,7 @@ fn a_copy_is_as_good_as_the_filter<S: Subject>() {
     for bytes in S::files() {
         let any = S::from_bytes(&bytes).unwrap().into_any();
         let view = AnyFilter::view(&bytes).unwrap();
-        view.verify().unwrap();
+        view.validate().unwrap();
         assert_eq!((any.kind(), view.kind(), any.len()), (S::KIND, S::KIND, get(&bytes, LEN)));
         assert_eq!((view.len(), view.is_empty()), (any.len(), any.is_empty()));
         assert_eq!(any.is_empty(), get(&bytes, LEN) == 0);

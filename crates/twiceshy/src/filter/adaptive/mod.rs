@@ -51,11 +51,10 @@ pub use journal::{Record, RecordError};
 pub use persist::View;
 pub use set::AdaptiveSet;
 
-use std::fmt;
-
 use super::core::Core;
 use crate::codec::string::Tags;
 use crate::error::BuildError;
+use crate::filter::macros::{cloned, shown};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -139,7 +138,7 @@ impl AdaptiveFilter {
 
     /// Chooses size, error rate, hash and growth.
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder::default()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
@@ -147,7 +146,7 @@ impl AdaptiveFilter {
         Ok(self.with_core(self.core.empty_like()?))
     }
 
-    /// A copy, or an error if there is no memory for it.
+    /// A copy, or an error if there is no memory for it. Tickets of the one are good for the other as long as neither changes.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         Ok(self.with_core(self.core.try_clone()?))
     }
@@ -339,30 +338,5 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
-/// Copies the filter. Tickets of the one are good for the other as long as neither changes.
-///
-/// # Panics
-///
-/// If there is no memory for the copy; [`try_clone`](AdaptiveFilter::try_clone) returns an error then.
-impl Clone for AdaptiveFilter {
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-/// A summary, without the hash key and without the contents.
-impl<B: AsRef<[u8]>> fmt::Debug for AdaptiveFilter<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdaptiveFilter")
-            .field("len", &self.len())
-            .field("fingerprints", &self.fingerprints())
-            .field("quotient_bits", &self.quotient_bits())
-            .field("slot_bits", &self.slot_bits())
-            .field("remainder_bits", &self.remainder_bits())
-            .field("growth", &self.growth())
-            .field("load_factor", &self.load_factor())
-            .field("size_in_bytes", &self.size_in_bytes())
-            .field("hasher", &self.hasher)
-            .finish()
-    }
-}
+cloned!(AdaptiveFilter);
+shown!(AdaptiveFilter: len, fingerprints, quotient_bits, slot_bits, remainder_bits, growth, load_factor, size_in_bytes, hasher);

@@ -252,7 +252,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// were removed from the map only.
     pub fn recount(&mut self) -> Result<u64, SetError<M::Error>> {
         let (core, hasher) = self.filter.parts();
-        protocol::recount(core, hasher, &self.map).map_err(SetError::Map)
+        protocol::recount(core, hasher, &self.map)
     }
 
     /// Adds all keys of another set that hashes in the same way. What either filter has learned stays
@@ -289,11 +289,9 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// Checks the filter, that every key of the map has a fingerprint with its tag, and that every
-    /// fingerprint has a key. Reads everything. `Ok(Err(what))` says what is wrong.
-    pub fn validate(&self) -> Result<Result<(), String>, M::Error> {
-        if let Err(what) = self.filter.validate() {
-            return Ok(Err(what));
-        }
+    /// fingerprint has a key. Reads everything. [`Inconsistent`](SetError::Inconsistent) says what is wrong.
+    pub fn validate(&self) -> Result<(), SetError<M::Error>> {
+        self.filter.validate().map_err(SetError::Inconsistent)?;
         protocol::check(&self.filter.core, &self.filter.hasher, &self.map)
     }
 }

@@ -7,9 +7,10 @@
 //! entry carries that, too, from now on. If it may not share, only the keys under the entry tell how they part.
 
 use super::{Core, Ticket};
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::string::{InsertNew, Outcome, Payload, Place, Plan, PlanNew, PlanReplace, Replace, Table};
 use crate::error::{Indistinguishable, InsertError, NeedsGrow, Stale};
+use crate::filter::macros::kernel;
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
@@ -230,17 +231,8 @@ impl<P: Payload> Core<P> {
     }
 }
 
-/// The usual insert.
-struct InsertAtGlance<'a, P: Payload> {
-    core: &'a mut Core<P>,
-    first_word: u64,
-    own: u64,
-}
-
-impl<P: Payload> Kernel for InsertAtGlance<'_, P> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.core.strings.insert_at_glance(cpu, &mut self.core.table, self.first_word, self.own)
-    }
+kernel! {
+    /// The usual insert.
+    InsertAtGlance<'a, P: Payload> { core: &'a mut Core<P>, first_word: u64, own: u64 } -> bool
+    |cpu| core.strings.insert_at_glance(cpu, &mut core.table, first_word, own)
 }

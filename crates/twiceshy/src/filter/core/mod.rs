@@ -51,15 +51,15 @@ pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
 pub(crate) use shapes::{highest_rate, quotient_bits_for};
 
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
 use crate::error::Full;
+use crate::filter::macros::kernel;
 use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
 use crate::table::Run;
-use stats::Counters;
 use ticket::Versions;
 
 /// Fingerprints, none of which is a prefix of another, in a table.
@@ -74,7 +74,7 @@ pub(crate) struct Core<P: Payload, B = Memory> {
     remainder_bits: u32,
     growth: Growth,
     versions: Versions,
-    counters: Counters,
+    counters: Stats,
 }
 
 /// A key under a fingerprint: its hash, and what it brings along, if that is not what the fingerprint carries.
@@ -103,7 +103,7 @@ impl<P: Payload> Core<P> {
     pub(crate) fn empty_like(&self) -> Result<Self, OutOfMemory> {
         let mut empty = self.with_table(Table::new(*self.table.shape())?, self.strings.has_stop());
         (empty.len, empty.entries) = (0, 0);
-        empty.counters = Counters::default();
+        empty.counters = Stats::default();
         Ok(empty)
     }
 
@@ -135,7 +135,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(crate) fn new(table: Table<B>, settings: Settings<P>) -> Self {
         let Settings { payload, has_stop, entries, len, remainder_bits, growth } = settings;
         let strings = Strings::new(table.shape(), has_stop, payload);
-        let (versions, counters) = (Versions::new(), Counters::default());
+        let (versions, counters) = (Versions::new(), Stats::default());
         Self { table, strings, entries, len, remainder_bits, growth, versions, counters }
     }
 
@@ -298,32 +298,18 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 }
 
-struct Find<'a, P: Payload, B, W> {
-    core: &'a Core<P, B>,
-    words: &'a W,
-}
-
-impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Find<'_, P, B, W> {
-    type Output = (u64, Run, Found);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Core { table, strings, .. } = self.core;
-        let quotient = table.address().quotient(self.words.word(0));
+kernel! {
+    Find<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: &'a W } -> (u64, Run, Found)
+    |cpu| {
+        let Core { table, strings, .. } = core;
+        let quotient = table.address().quotient(words.word(0));
         let run = table.run(cpu, quotient);
-        (quotient, run, strings.find(table, run, self.words))
+        (quotient, run, strings.find(table, run, words))
     }
 }
 
-/// Small enough for registers, if the words are.
-struct Contains<'a, P: Payload, B, W> {
-    core: &'a Core<P, B>,
-    words: W,
-}
-
-impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, P, B, W> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.core.strings.contains(cpu, &self.core.table, &self.words)
-    }
+kernel! {
+    /// Small enough for registers, if the words are.
+    Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
+    |cpu| core.strings.contains(cpu, &core.table, &words)
 }

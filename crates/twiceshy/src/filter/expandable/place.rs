@@ -3,14 +3,13 @@
 //! An entry belongs to the first table that has no more quotient bits than the entry has bits. So every entry
 //! of a table is longer than all entries of the tables after it, and tables get smaller along the chain.
 
-use super::fill::{FillError, Filled, fill};
+use super::fill::{Filled, fill};
 use super::fingerprint::Entry;
 use super::lengths::{Lengths, Mode};
 use super::level::Level;
-use crate::error::ExpandError;
 use crate::filter::union::Union;
 use crate::mem::OutOfMemory;
-use crate::table::Shape;
+use crate::table::{NoRoom, Shape};
 
 /// What was chosen when the filter was built.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,15 +40,9 @@ pub(super) enum NoPlace {
     Memory(OutOfMemory),
 }
 
-impl NoPlace {
-    /// The error of an operation on a filter with this many slots.
-    pub(super) fn into_error(self, used: u64, slots: u64) -> ExpandError {
-        match self {
-            Self::Crowded | Self::Unsorted => ExpandError::Crowded { used, slots },
-            Self::Exhausted => ExpandError::Exhausted { slots },
-            Self::TooManyCopies => ExpandError::TooManyCopies,
-            Self::Memory(error) => ExpandError::Memory(error),
-        }
+impl From<NoRoom> for NoPlace {
+    fn from(NoRoom: NoRoom) -> Self {
+        Self::Crowded
     }
 }
 
@@ -124,11 +117,8 @@ impl Settings {
             match fill(shape, limit, entries()) {
                 // All entries went on to the next table: that could go on for ever.
                 Ok(filled) if above.is_some() && filled.table.used() == 0 => return Err(NoPlace::Crowded),
-                Ok(filled) => return Ok(filled),
-                Err(FillError::Full) => continue,
-                Err(FillError::Unsorted) => return Err(NoPlace::Unsorted),
-                Err(FillError::TooManyCopies) => return Err(NoPlace::TooManyCopies),
-                Err(FillError::Memory(error)) => return Err(NoPlace::Memory(error)),
+                Err(NoPlace::Crowded) => continue,
+                done => return done,
             }
         }
         Err(NoPlace::Crowded)

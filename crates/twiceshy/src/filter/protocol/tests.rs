@@ -378,7 +378,7 @@ where
     fn check(&mut self, may_add: bool) {
         self.core.table().validate().unwrap();
         self.core.check().unwrap();
-        check(&self.core, &self.reader, &self.map).unwrap().unwrap();
+        check(&self.core, &self.reader, &self.map).unwrap();
         assert_eq!(self.core.len(), self.members.len() as u64);
         // An entry carries what its keys bring along, and no more.
         let mut carried: BTreeMap<u64, P::Value> = BTreeMap::new();
