@@ -1,15 +1,15 @@
 //! Choosing the shape of an adaptive filter.
 
 use super::{AdaptiveFilter, AdaptiveSet, Growth};
-use crate::codec::string::{Table, Tags};
+use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::core::{Core, Settings, highest_rate, quotient_bits_for};
+use crate::filter::core::{Core, highest_rate, quotient_bits_for};
 use crate::filter::settings::{
-    DEFAULT_ERROR_RATE, check_rate, hasher_or_random, in_range, not_both, setters, with_limits,
+    DEFAULT_ERROR_RATE, check_rate, hasher_or_random, in_range, not_both, setters,
 };
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
-use crate::table::{Extended, Shape};
+use crate::table::Shape;
 
 /// The size if none is given: 64 slots, one block.
 const DEFAULT_QUOTIENT_BITS: u32 = 6;
@@ -80,19 +80,8 @@ impl Builder {
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
         let remainder_bits = self.plan_remainder_bits()?;
         let quotient_bits = self.plan_quotient_bits()?;
-        let slot_bits = Core::slot_bits_for(Tags, remainder_bits);
-        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
-        let shape = with_limits(shape, self.limits);
-        let hasher = hasher_or_random(self.hasher)?;
-        let settings = Settings {
-            payload: Tags,
-            has_stop: false,
-            entries: 0,
-            len: 0,
-            remainder_bits,
-            growth: self.growth,
-        };
-        Ok(AdaptiveFilter { core: Core::new(Table::new(shape)?, settings), hasher })
+        let core = Core::empty(Tags, quotient_bits, remainder_bits, self.growth, self.limits)?;
+        Ok(AdaptiveFilter { core, hasher: hasher_or_random(self.hasher)? })
     }
 
     /// The empty set, on an empty reverse map.

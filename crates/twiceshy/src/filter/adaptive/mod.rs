@@ -179,7 +179,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// Whether `key` may be in the set. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_words(KeyWords::new(&self.hasher, &key))
+        self.core.contains(KeyWords::new(&self.hasher, &key))
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.
@@ -188,12 +188,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// it. So a filter is fed either with keys or with hashes, never with both.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.contains_words(RawWords(hash))
-    }
-
-    #[inline(always)]
-    fn contains_words(&self, words: impl Words) -> bool {
-        self.core.contains(words)
+        self.core.contains(RawWords(hash))
     }
 
     /// [`contains`](Self::contains) for every key, in order.

@@ -32,6 +32,7 @@ mod fill;
 mod insert;
 mod iter;
 mod merge;
+mod persist;
 mod rebuild;
 mod replace;
 mod resize;
@@ -55,11 +56,12 @@ use crate::bits::cpu::dispatch;
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
 use crate::error::Full;
 use crate::filter::macros::kernel;
+use crate::filter::settings::with_limits;
 use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
-use crate::table::Run;
+use crate::table::{Extended, Run, Shape};
 use ticket::Versions;
 
 /// Fingerprints, none of which is a prefix of another, in a table.
@@ -83,20 +85,18 @@ pub(crate) struct Neighbour<W, V> {
     pub(crate) value: Option<V>,
 }
 
-/// What a core is, apart from its table: for builders, and for files.
-pub(crate) struct Settings<P> {
-    pub(crate) payload: P,
-    pub(crate) has_stop: bool,
-    pub(crate) entries: u64,
-    pub(crate) len: u64,
-    pub(crate) remainder_bits: u32,
-    pub(crate) growth: Growth,
-}
-
 impl<P: Payload> Core<P> {
-    /// The slot bits of a table that was never resized.
-    pub(crate) fn slot_bits_for(payload: P, remainder_bits: u32) -> u32 {
-        remainder_bits + payload.head_bits()
+    /// An empty one with remainders of at least so many bits.
+    pub(crate) fn empty(
+        payload: P,
+        quotient_bits: u32,
+        remainder_bits: u32,
+        growth: Growth,
+        limits: Option<(u8, u32)>,
+    ) -> Result<Self, OutOfMemory> {
+        let shape = Shape::new(quotient_bits, remainder_bits + payload.head_bits());
+        let table = Table::new(with_limits(shape.with_layout::<Extended>(), limits))?;
+        Ok(Self::new(table, false, payload, remainder_bits, growth))
     }
 
     /// An empty one of the same shape.
@@ -131,12 +131,11 @@ impl<P: Payload> Core<P> {
 }
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
-    /// The fingerprints of a table.
-    pub(crate) fn new(table: Table<B>, settings: Settings<P>) -> Self {
-        let Settings { payload, has_stop, entries, len, remainder_bits, growth } = settings;
+    /// A core that counts no fingerprint yet.
+    fn new(table: Table<B>, has_stop: bool, payload: P, remainder_bits: u32, growth: Growth) -> Self {
         let strings = Strings::new(table.shape(), has_stop, payload);
         let (versions, counters) = (Versions::new(), Stats::default());
-        Self { table, strings, entries, len, remainder_bits, growth, versions, counters }
+        Self { table, strings, entries: 0, len: 0, remainder_bits, growth, versions, counters }
     }
 
     /// A copy, or an error if there is no memory for it.

@@ -8,7 +8,7 @@ use crate::filter::macros::kernel;
 use crate::filter::room::Effort;
 use crate::filter::union::Union;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Limits, Run, Shape, Table};
+use crate::table::{Full, Limits, Run, Table};
 
 /// A table, and what has not moved to it yet.
 pub(super) struct Level<B = Memory> {
@@ -34,11 +34,6 @@ pub(super) enum Which {
 }
 
 impl Level {
-    /// An empty level.
-    pub(super) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
-        Ok(Self { table: Table::new(shape)?, limit, old: None })
-    }
-
     /// Whether edits in a crowd have cost more than filling the table anew.
     pub(super) fn is_crowded(&self) -> bool {
         self.table.crowd_work() > self.limits(Effort::Usual).work

@@ -143,9 +143,8 @@ impl ExpandableFilter {
     }
 
     fn from_settings(settings: Settings, hasher: Hasher) -> Result<Self, OutOfMemory> {
-        let shape = settings.shape(None, settings.least_quotient_bits);
-        let level = Level::new(shape, settings.slot_limit(&shape))?;
-        Ok(Self::from_levels(vec![level], hasher, settings, 0))
+        let table = Table::new(settings.shape(None, settings.least_quotient_bits))?;
+        Ok(Self::from_levels(vec![settings.level(table)], hasher, settings, 0))
     }
 
     /// Inserts a copy of `key`. `true` if no copy of its full fingerprint was there before.
@@ -307,7 +306,6 @@ impl ExpandableFilter {
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     fn from_levels(levels: Vec<Level<B>>, hasher: Hasher, settings: Settings, len: u64) -> Self {
-        let moves = Moves::default();
         let mut filter = Self {
             levels,
             hasher,
@@ -317,7 +315,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
             shrink_below: 0,
             crowded_at: None,
             smaller: None,
-            moves,
+            moves: Moves::default(),
         };
         filter.sum_up_levels();
         filter

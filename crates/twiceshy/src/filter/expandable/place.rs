@@ -9,7 +9,7 @@ use super::lengths::{Lengths, Mode};
 use super::level::Level;
 use crate::filter::union::Union;
 use crate::mem::OutOfMemory;
-use crate::table::{NoRoom, Shape};
+use crate::table::{NoRoom, Shape, Table};
 
 /// What was chosen when the filter was built.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,6 +53,11 @@ impl Settings {
         shape.quotients() * u64::from(self.max_load) / 100
     }
 
+    /// A table of a chain.
+    pub(super) fn level<B: AsRef<[u8]>>(&self, table: Table<B>) -> Level<B> {
+        Level { limit: self.slot_limit(table.shape()), table, old: None }
+    }
+
     /// The shape of a table of `2^quotient_bits` slots after one with `above` quotient bits; of the active
     /// one, if there is none above.
     pub(super) fn shape(&self, above: Option<u32>, quotient_bits: u32) -> Shape {
@@ -80,7 +85,7 @@ impl Settings {
         loop {
             let Filled { table, too_short } = filled;
             let above = table.shape().quotient_bits();
-            levels.push(Level { limit: self.slot_limit(table.shape()), table, old: None });
+            levels.push(self.level(table));
             if too_short.is_empty() {
                 return Ok(levels);
             }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use super::*;
-use crate::codec::string::{Place, Table};
-use crate::filter::core::{Growth, Settings};
+use crate::codec::string::Place;
+use crate::filter::core::Growth;
 use crate::reverse_map::MemoryMap;
-use crate::table::{Extended, Kind, Shape, Slot};
+use crate::table::{Kind, Slot};
 use twiceshy_testkit::Random;
 
 /// Entries carry nothing.
@@ -242,12 +242,8 @@ where
 {
     fn new(hasher: Hasher, quotient_bits: u32, remainder_bits: u32) -> Self {
         let (reader, payload) = (R::new(hasher), R::payload());
-        let slot_bits = Core::slot_bits_for(payload, remainder_bits);
-        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
-        let shape = shape.with_limits(3, 20).unwrap();
         let growth = Growth::Grow { max_bytes: None };
-        let settings = Settings { payload, has_stop: false, entries: 0, len: 0, remainder_bits, growth };
-        let core = Core::new(Table::new(shape).unwrap(), settings);
+        let core = Core::empty(payload, quotient_bits, remainder_bits, growth, Some((3, 20))).unwrap();
         Self {
             snapshot: core.try_clone().unwrap(),
             core,
