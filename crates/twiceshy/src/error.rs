@@ -1,6 +1,7 @@
 //! What can go wrong, one type per operation.
 //!
-//! Every error leaves the filter as it was, byte for byte. Messages name the cause and the remedy.
+//! Every error leaves the filter as it was, byte for byte, but that of
+//! [`AdaptiveSet::insert_batch`](crate::AdaptiveSet::insert_batch), which is many inserts. Messages name the cause and the remedy.
 
 pub use crate::mem::OutOfMemory;
 pub use crate::persist::{ReadError, SaveError};

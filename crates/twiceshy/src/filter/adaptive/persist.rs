@@ -11,6 +11,7 @@ stored! {
     AdaptiveFilter, View, "an adaptive filter",
     "let mut filter = AdaptiveFilter::new(0.01)?;",
     r#"let _ = filter.insert("ant")?;"#,
+    => r#"contains("ant")"#
 }
 
 impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {

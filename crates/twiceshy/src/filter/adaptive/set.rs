@@ -160,7 +160,10 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         protocol::drive(core, hasher, &mut self.map, operation)
     }
 
-    /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
+    /// Inserts every key and tells how many were new: many inserts in one call, whose memory is asked for in time.
+    ///
+    /// If there is an error, the keys before the one that failed are in, in the filter and in the map, and no other key is;
+    /// the same batch again is right. To have all or none, insert into a copy, or into a store.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
         let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.hasher.hash(key));
         keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));

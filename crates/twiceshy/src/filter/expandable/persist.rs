@@ -14,6 +14,7 @@ use crate::table::{Plain, Shape, Table};
 stored! {
     ExpandableFilter, View, "an expandable filter",
     r#"let filter: ExpandableFilter = ["ant", "bee"].into_iter().collect();"#,
+    => r#"contains("ant")"#
 }
 
 impl<B: AsRef<[u8]>> Kind for ExpandableFilter<B> {

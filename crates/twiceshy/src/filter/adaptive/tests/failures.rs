@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::*;
 use crate::error::SetError;
+use crate::filter::adaptive::Growth;
 use crate::mem::scarce::until_enough;
 use crate::reverse_map::{Lookup, ReverseMap, Row};
 use twiceshy_testkit::Random;
@@ -223,7 +224,7 @@ impl Lookup for Counting {
 fn a_removal_reads_few_rows_however_many_are_under_the_fingerprint() {
     let hasher = Hasher::fast_with_seed(3);
     let builder = AdaptiveFilter::builder().quotient_bits(2).remainder_bits(1).hasher(hasher.clone());
-    let mut filter = builder.growth(crate::adaptive::Growth::Refuse).build().unwrap();
+    let mut filter = builder.growth(Growth::Refuse).build().unwrap();
     let mut map = Counting(MemoryMap::new(), Cell::new(0));
     for key in 0..3_000u32 {
         let hash = hasher.hash(&key);
@@ -241,4 +242,31 @@ fn a_removal_reads_few_rows_however_many_are_under_the_fingerprint() {
     }
     assert!(filter.is_empty() && filter.used_slots() == 0);
     assert!(map.1.get() <= 2 * keys, "{} rows for {keys} keys", map.1.get());
+}
+
+#[test]
+fn a_batch_that_fails_keeps_the_keys_before_the_one_that_failed() {
+    let builder = AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(5).growth(Growth::Refuse);
+    let mut set = builder.build_set(MemoryMap::new()).unwrap();
+    let keys: Vec<u16> = (0..100).collect();
+    assert!(matches!(set.insert_batch(&keys), Err(SetError::Full(_))));
+    let len = set.len() as usize;
+    assert!(len > 20 && set.map().len() == len, "{len}");
+    assert!(keys[..len].iter().all(|key| set.lookup(key).unwrap()));
+    assert!(!keys[len..].iter().any(|key| set.lookup(key).unwrap()));
+    set.validate().unwrap();
+}
+
+#[test]
+fn a_set_whose_map_has_other_keys_is_inconsistent() {
+    let mut set = AdaptiveFilter::builder().build_set(MemoryMap::new()).unwrap();
+    set.insert("ant").unwrap();
+    let (filter, map) = set.into_parts();
+    let empty = filter.empty_like().unwrap();
+    let wrong = |filter, map| match AdaptiveSet::from_parts(filter, map).validate() {
+        Err(SetError::Inconsistent(what)) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wrong(filter, MemoryMap::new()), "0 of 1 fingerprints have a key");
+    assert_eq!(wrong(empty, map), "key [97, 110, 116] has no fingerprint");
 }
