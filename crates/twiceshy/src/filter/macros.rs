@@ -23,6 +23,16 @@ macro_rules! kernel {
     };
 }
 
+/// Methods that ask a part of a filter, which has them under the same names.
+macro_rules! delegated {
+    ($part:ident: $($(#[$documentation:meta])* $method:ident -> $type:ty;)+) => {$(
+        $(#[$documentation])*
+        pub fn $method(&self) -> $type {
+            self.$part.$method()
+        }
+    )+};
+}
+
 /// Lets a filter be cloned that has `try_clone`.
 macro_rules! cloned {
     ($filter:ident) => {
@@ -52,4 +62,4 @@ macro_rules! shown {
     };
 }
 
-pub(super) use {cloned, kernel, shown};
+pub(super) use {cloned, delegated, kernel, shown};

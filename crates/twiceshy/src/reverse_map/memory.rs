@@ -56,11 +56,8 @@ impl Lookup for MemoryMap {
     ) -> Result<(), Infallible> {
         let (first, last) = hashes.into_inner();
         let from_first = self.rows.range((first, Box::default())..);
-        for ((hash, key), value) in from_first.take_while(|((hash, _), _)| *hash <= last) {
-            if visit(Row { hash: *hash, key, value }).is_break() {
-                break;
-            }
-        }
+        let mut rows = from_first.take_while(|((hash, _), _)| *hash <= last);
+        let _ = rows.try_for_each(|((hash, key), value)| visit(Row { hash: *hash, key, value }));
         Ok(())
     }
 

@@ -146,11 +146,7 @@ impl Lookup for Rows {
         hashes: RangeInclusive<u64>,
         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
     ) -> Result<(), Infallible> {
-        for row in self.iter().filter(|row| hashes.contains(&row.hash)) {
-            if visit(row).is_break() {
-                break;
-            }
-        }
+        let _ = self.iter().filter(|row| hashes.contains(&row.hash)).try_for_each(visit);
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ pub use set::AdaptiveSet;
 use super::core::Core;
 use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::macros::{cloned, shown};
+use crate::filter::macros::{cloned, delegated, shown};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -240,9 +240,42 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         Some(self.core.value(&place.entry))
     }
 
-    /// How many keys were inserted and not removed since.
-    pub fn len(&self) -> u64 {
-        self.core.len()
+    delegated! {
+        core:
+
+        /// How many keys were inserted and not removed since.
+        len -> u64;
+
+        /// How many slots the present size has, without the spill area.
+        slots -> u64;
+
+        /// How many slots are in use.
+        used_slots -> u64;
+
+        /// How many slots may be in use at the present size.
+        capacity -> u64;
+
+        /// Bits of a fingerprint that its position implies.
+        quotient_bits -> u32;
+
+        /// Bits of a slot.
+        slot_bits -> u32;
+
+        /// The least bits that a new fingerprint has after its quotient. The builder chose them so that the
+        /// error rate holds at every size.
+        remainder_bits -> u32;
+
+        /// What the filter does when it is full.
+        growth -> Growth;
+
+        /// What happened since the filter was made or read.
+        stats -> Stats;
+
+        /// How long the fingerprints are, and which error rate follows. Reads the whole table.
+        lengths -> Lengths;
+
+        /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
+        highest_error_rate -> f64;
     }
 
     /// Whether no key is in the set.
@@ -255,21 +288,6 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.core.entries()
     }
 
-    /// How many slots the present size has, without the spill area.
-    pub fn slots(&self) -> u64 {
-        self.core.slots()
-    }
-
-    /// How many slots are in use.
-    pub fn used_slots(&self) -> u64 {
-        self.core.used_slots()
-    }
-
-    /// How many slots may be in use at the present size.
-    pub fn capacity(&self) -> u64 {
-        self.core.capacity()
-    }
-
     /// The share of the slots that is in use.
     pub fn load_factor(&self) -> f64 {
         self.used_slots() as f64 / self.slots() as f64
@@ -280,51 +298,15 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.core.table().bytes().len()
     }
 
-    /// Bits of a fingerprint that its position implies.
-    pub fn quotient_bits(&self) -> u32 {
-        self.core.quotient_bits()
-    }
-
-    /// Bits of a slot.
-    pub fn slot_bits(&self) -> u32 {
-        self.core.slot_bits()
-    }
-
-    /// The least bits that a new fingerprint has after its quotient. The builder chose them so that the
-    /// error rate holds at every size.
-    pub fn remainder_bits(&self) -> u32 {
-        self.core.remainder_bits()
-    }
-
-    /// What the filter does when it is full.
-    pub fn growth(&self) -> Growth {
-        self.core.growth()
-    }
-
     /// How this filter hashes its keys.
     pub fn hasher(&self) -> &Hasher {
         &self.hasher
-    }
-
-    /// What happened since the filter was made or read.
-    pub fn stats(&self) -> Stats {
-        self.core.stats()
-    }
-
-    /// How long the fingerprints are, and which error rate follows. Reads the whole table.
-    pub fn lengths(&self) -> Lengths {
-        self.core.lengths()
     }
 
     /// The probability that a key that is not in the set and was never asked for is found now, from the
     /// actual lengths of the fingerprints. Reads the whole table.
     pub fn expected_error_rate(&self) -> f64 {
         self.lengths().expected_error_rate
-    }
-
-    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
-    pub fn highest_error_rate(&self) -> f64 {
-        self.core.highest_error_rate()
     }
 
     /// This filter with another core.

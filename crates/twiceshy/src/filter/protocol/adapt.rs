@@ -33,19 +33,22 @@ impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
         core: &mut Core<P>,
         reader: &R,
     ) -> Attempt<'k, Adapted> {
-        let met = |core: &Core<P>| core.query_value(&reader.words(self.row), &reader.value(self.row));
-        let Some(ticket) = self.ticket.take().or_else(|| met(core)) else {
+        if self.ticket.is_none() {
+            self.ticket = core.query_value(&reader.words(self.row), &reader.value(self.row));
+        }
+        let Some(ticket) = &self.ticket else {
             let adapted = if self.was_positive { core.fixed_by_growth() } else { Adapted::NotPositive };
             return Ok(Some(Step::Done(adapted)));
         };
         self.was_positive = true;
-        let Some(rows) = self.rows.take() else {
-            let listed = reader.listed(ticket.prefix());
-            self.ticket = Some(ticket);
-            return Ok(Some(Step::Rows(Wanted::all(listed))));
+        let Some(rows) = &self.rows else {
+            return Ok(Some(Step::Rows(Wanted::all(reader.listed(ticket.prefix())))));
         };
-        let adapted = adapt_by_rows(core, reader, &ticket, self.row, &rows)?;
-        Ok(Some(Step::Done(adapted)))
+        let adapted = adapt_by_rows(core, reader, ticket, self.row, rows);
+        if adapted.is_err() {
+            (self.ticket, self.rows) = (None, None);
+        }
+        Ok(Some(Step::Done(adapted?)))
     }
 
     fn rows(&mut self, rows: Rows) {

@@ -256,10 +256,9 @@ impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
             // Equal keys stay in order: mine, then theirs.
             rows.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
             rows.dedup_by(|later, earlier| later.1 == earlier.1);
-            for (hash, key, value) in &rows {
-                if visit(Row { hash: *hash, key, value }).is_break() {
-                    return Ok(());
-                }
+            let mut all = rows.iter().map(|(hash, key, value)| Row { hash: *hash, key, value });
+            if all.try_for_each(&mut *visit).is_break() {
+                return Ok(());
             }
             let Some(next) = last.checked_add(1) else { break };
             first = next;
