@@ -3,10 +3,13 @@
 use std::ops::ControlFlow;
 
 use super::{Adapted, AdaptiveFilter, Builder, Query, Record};
+use crate::codec::string::Tags;
 use crate::error::SetError;
 use crate::filter::batch::AHEAD;
+use crate::filter::macros::delegated;
 use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Machine, Remove, Separate};
 use crate::filter::protocol::{set_error, tag_of, value_of};
+use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
 use crate::prefix::Prefix;
@@ -78,14 +81,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         &self.map
     }
 
-    /// How many keys there are.
-    pub fn len(&self) -> u64 {
-        self.filter.len()
-    }
+    delegated! {
+        filter:
 
-    /// Whether there are no keys.
-    pub fn is_empty(&self) -> bool {
-        self.filter.is_empty()
+        /// How many keys there are.
+        len -> u64;
+
+        /// Whether there are no keys.
+        is_empty -> bool;
     }
 
     /// Whether `key` may be in the set. `false` is certain. Asks the filter only.
@@ -155,7 +158,10 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// Carries out an operation.
-    fn drive<'k, O: Machine<'k, u64>>(&mut self, operation: O) -> Result<O::Output, SetError<M::Error>> {
+    fn drive<'k, O: Machine<'k, Tags, Hasher>>(
+        &mut self,
+        operation: O,
+    ) -> Result<O::Output, SetError<M::Error>> {
         let (core, hasher) = self.filter.parts();
         protocol::drive(core, hasher, &mut self.map, operation)
     }

@@ -1,9 +1,7 @@
 //! Writing a table in the order of its fingerprints: what growing, merging and rebuilding come down to.
 
-use std::ops::Range;
-
 use super::Core;
-use super::cut::{Member, cut};
+use super::cut::{Member, Piece, cut};
 use crate::codec::string::{Payload, Strings};
 use crate::error::RebuildError;
 use crate::filter::slot_limit;
@@ -20,13 +18,6 @@ pub(super) struct Filler<P> {
     pub(super) rejuvenated: u64,
     /// Room for the slots of one entry.
     slots: Vec<Slot>,
-}
-
-/// Entries of one quotient that are about to be appended: which of the encoded slots, and how many entries.
-struct PieceRun {
-    quotient: u64,
-    slots: Range<usize>,
-    entries: u64,
 }
 
 /// Whoever fills knows how many slots there are.
@@ -84,21 +75,18 @@ impl<P: Payload> Filler<P> {
     ) -> Result<(), RebuildError<E>> {
         let pieces = cut(members, &self.strings, from)?;
         self.slots.clear();
-        let mut runs: Vec<PieceRun> = Vec::new();
-        for piece in pieces {
-            let first_word = piece.first(members).words.word(0);
-            let (quotient, start) = (self.loader.address().quotient(first_word), self.slots.len());
-            piece.encode(members, &self.strings, &mut self.slots);
-            match runs.last_mut().filter(|run| run.quotient == quotient) {
-                Some(run) => (run.slots.end, run.entries) = (self.slots.len(), run.entries + 1),
-                None => runs.push(PieceRun { quotient, slots: start..self.slots.len(), entries: 1 }),
-            }
+        let quotient = |piece: &Piece| self.loader.address().quotient(piece.first(members).words.word(0));
+        let mut runs = Vec::new();
+        for run in pieces.chunk_by(|one, other| quotient(one) == quotient(other)) {
+            let start = self.slots.len();
+            run.iter().for_each(|piece| piece.encode(members, &self.strings, &mut self.slots));
+            runs.push((quotient(&run[0]), start..self.slots.len()));
         }
-        self.loader.make_room(runs.iter().map(|run| (run.quotient, run.slots.len() as u64)))?;
-        for PieceRun { quotient, slots, entries } in runs {
+        self.loader.make_room(runs.iter().map(|(quotient, slots)| (*quotient, slots.len() as u64)))?;
+        for (quotient, slots) in runs {
             self.loader.push(quotient, &self.slots[slots])?;
-            self.entries += entries;
         }
+        self.entries += pieces.len() as u64;
         Ok(())
     }
 }

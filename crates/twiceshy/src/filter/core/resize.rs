@@ -46,10 +46,8 @@ impl<P: Payload> Core<P> {
         if !may_come_back {
             return Ok(());
         }
-        let fits =
-            |bits: &u32| self.shape_for(*bits).is_some_and(|(shape, _)| self.entries <= slot_limit(&shape));
-        for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
-            let Some(size) = self.shape_for(quotient_bits) else { continue };
+        let sizes = (1..self.quotient_bits()).filter_map(|bits| self.shape_for(bits));
+        for size in sizes.filter(|(shape, _)| self.entries <= slot_limit(shape)) {
             // Quotients get shorter, so no fingerprint is too short for them.
             let mut nobody =
                 |_: &Prefix| Ok::<Vec<Neighbour<Prefix, P::Value>>, std::convert::Infallible>(Vec::new());

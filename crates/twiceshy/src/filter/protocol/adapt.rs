@@ -25,14 +25,10 @@ impl<'k, V> Adapt<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Adapt<'k, P::Value> {
     type Output = Adapted;
 
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, Adapted> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Adapted> {
         if self.ticket.is_none() {
             self.ticket = core.query_value(&reader.words(self.row), &reader.value(self.row));
         }
@@ -95,14 +91,10 @@ impl<'k, V> Separate<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Separate<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Separate<'k, P::Value> {
     type Output = ();
 
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, ()> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
         let Some(ticket) = self.ticket.take().or_else(|| core.query_prefix(self.apart)) else {
             return Ok(Some(Step::Done(())));
         };

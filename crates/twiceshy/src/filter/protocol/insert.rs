@@ -65,14 +65,10 @@ impl<'k> Insert<'k> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Insert<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Insert<'k, P::Value> {
     type Output = bool;
 
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, bool> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
         match self.ticket.take() {
             None => self.enter(core, reader),
             Some(ticket) if core.strings().payload().covers(&ticket.value, &self.value) => {

@@ -150,11 +150,11 @@ macro_rules! operations {
             }
 
             fn answer(&mut self, yes: bool) {
-                Machine::answer(self, yes);
+                Machine::<Tags, Hasher>::answer(self, yes);
             }
 
             fn rows(&mut self, rows: Rows) {
-                Machine::rows(self, rows);
+                Machine::<Tags, Hasher>::rows(self, rows);
             }
         }
     )+};
@@ -172,24 +172,16 @@ operations! {
 type Attempt<'k, T> = Result<Option<Step<'k, T>>, AdaptError>;
 
 /// An operation on a core with any payload.
-pub(crate) trait Machine<'k, V> {
+pub(crate) trait Machine<'k, P: Payload, R: Reader<P>> {
     /// What it tells in the end.
     type Output;
 
     /// Does what can be done, and tells what is needed to go on. `None` or [`Stale`](AdaptError::Stale) if what was known is
     /// out of date and forgotten.
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, Self::Output>;
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Self::Output>;
 
     /// Does what can be done, and tells what is needed to go on.
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, Self::Output>, OperationError> {
+    fn next(&mut self, core: &mut Core<P>, reader: &R) -> Result<Step<'k, Self::Output>, OperationError> {
         loop {
             match self.attempt(core, reader) {
                 Ok(Some(step)) => return Ok(step),

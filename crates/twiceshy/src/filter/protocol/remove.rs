@@ -46,14 +46,10 @@ impl<'k, V> Remove<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Remove<'k, P::Value> {
     type Output = bool;
 
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, bool> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
         let ticket = match &self.ticket {
             Some(ticket) => ticket,
             None => match core.query(&reader.words(self.row)) {
@@ -145,14 +141,10 @@ impl<V> ClearAway<V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for ClearAway<V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for ClearAway<P::Value> {
     type Output = ();
 
-    fn attempt<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Attempt<'k, ()> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
         let hash = Prefix::from_bits(self.hash, 64);
         let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
         let Some(prefix) = fingerprints.last() else { return Ok(Some(Step::Done(()))) };

@@ -492,13 +492,13 @@ fn operations_may_be_dropped_and_ask_again_when_something_changed() {
     let Ok(Step::Rows(wanted)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
     let old = wanted.read(&checked.map).unwrap();
     let before = checked.core.table().bytes().to_vec();
-    Machine::<u64>::rows(&mut remove, old);
+    Machine::<Tags, Hasher>::rows(&mut remove, old);
     let Ok(Step::Delete(_)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
     assert_eq!(checked.core.table().bytes(), before);
     // Meanwhile another key goes, and one comes, under the same fingerprint.
     checked.remove(vec![1]);
     checked.insert(vec![50], Vec::new());
-    Machine::<u64>::answer(&mut remove, true);
+    Machine::<Tags, Hasher>::answer(&mut remove, true);
     let step = remove.next(&mut checked.core, &checked.reader).unwrap();
     assert!(matches!(step, Step::Rows(_)), "{step:?}");
     drop(remove);

@@ -11,7 +11,7 @@ use crate::codec::string::{Entry, Payload};
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
-use crate::reverse_map::{Lookup, ReverseMap, Row, Rows};
+use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
 
 /// What a set with this filter makes of errors.
 pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
@@ -236,11 +236,7 @@ pub(crate) struct Union<'a, M, N> {
 impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
     type Error = M::Error;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), M::Error> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), M::Error> {
         let parts = (self.rows / ROWS_AT_ONCE).max(1);
         let last_of_part = u64::MAX >> (64 - parts.leading_zeros()).min(63);
         let (mut first, end) = hashes.into_inner();
