@@ -4,7 +4,7 @@
 macro_rules! kernel {
     (
         $(#[$documentation:meta])*
-        $name:ident<$($lifetime:lifetime,)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
+        $name:ident<$($lifetime:lifetime $(,)?)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
         |$cpu:ident| $body:expr
     ) => {
         $(#[$documentation])*

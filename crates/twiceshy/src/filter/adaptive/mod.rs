@@ -316,4 +316,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 }
 
 cloned!(AdaptiveFilter);
-shown!(AdaptiveFilter: len, fingerprints, quotient_bits, slot_bits, remainder_bits, growth, load_factor, size_in_bytes, hasher);
+shown! {
+    AdaptiveFilter:
+    len, fingerprints, quotient_bits, slot_bits, remainder_bits, growth, load_factor, size_in_bytes, hasher
+}

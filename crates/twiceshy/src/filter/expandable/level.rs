@@ -205,7 +205,7 @@ impl<B: AsRef<[u8]>> Iterator for Strings<'_, B> {
 }
 
 kernel! {
-    ChangeCount<'a,> { table: &'a mut Table, fingerprint: Fingerprint, change: Change, limits: Limits } -> Result<u64, Full>
+    ChangeCount<'a> { table: &'a mut Table, fingerprint: Fingerprint, change: Change, limits: Limits } -> Result<u64, Full>
     |cpu| {
         let (quotient, slot) = fingerprint.in_table(table.shape());
         counted::change(cpu, table, quotient, slot, change, limits)

@@ -455,7 +455,10 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 }
 
 cloned!(ExpandableFilter);
-shown!(ExpandableFilter: mode, len, quotient_bits, fingerprint_bits, used_slots, chain_len, size_in_bytes, hasher);
+shown! {
+    ExpandableFilter:
+    mode, len, quotient_bits, fingerprint_bits, used_slots, chain_len, size_in_bytes, hasher
+}
 
 /// Inserts all keys.
 ///
@@ -500,7 +503,7 @@ kernel! {
 }
 
 kernel! {
-    InsertAtGlance<'a,> { table: &'a mut Table, hash: u64 } -> bool
+    InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
         let (quotient, window) = table.address().split(hash);
         let slot_bits = table.shape().slot_bits();
@@ -510,7 +513,7 @@ kernel! {
 }
 
 kernel! {
-    RemoveAtGlance<'a,> { table: &'a mut Table, hash: u64 } -> bool
+    RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
         let (quotient, window) = table.address().split(hash);
         aged::remove_at_glance(cpu, table, quotient, window)

@@ -176,8 +176,8 @@ pub(crate) trait Machine<'k, P: Payload, R: Reader<P>> {
     /// What it tells in the end.
     type Output;
 
-    /// Does what can be done, and tells what is needed to go on. `None` or [`Stale`](AdaptError::Stale) if what was known is
-    /// out of date and forgotten.
+    /// Does what can be done next, and tells what is needed to go on: `None` if nothing is. [`Stale`](AdaptError::Stale) if
+    /// what was known is out of date; then it is forgotten.
     fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Self::Output>;
 
     /// Does what can be done, and tells what is needed to go on.

@@ -399,7 +399,10 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
 }
 
 cloned!(QuotientFilter);
-shown!(QuotientFilter: len, distinct, quotient_bits, remainder_bits, load_factor, size_in_bytes, expected_error_rate, hasher);
+shown! {
+    QuotientFilter:
+    len, distinct, quotient_bits, remainder_bits, load_factor, size_in_bytes, expected_error_rate, hasher
+}
 
 impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
     type Item = Fingerprint;
@@ -424,7 +427,7 @@ kernel! {
 }
 
 kernel! {
-    InsertAtGlance<'a,> { table: &'a mut Table, hash: u64 } -> bool
+    InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
         let (quotient, remainder) = table.address().split(hash);
         counted::insert_at_glance(cpu, table, quotient, remainder)
@@ -432,7 +435,7 @@ kernel! {
 }
 
 kernel! {
-    RemoveAtGlance<'a,> { table: &'a mut Table, hash: u64 } -> bool
+    RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
         let (quotient, remainder) = table.address().split(hash);
         counted::remove_at_glance(cpu, table, quotient, remainder)
@@ -440,7 +443,7 @@ kernel! {
 }
 
 kernel! {
-    ChangeCount<'a,> { table: &'a mut Table, hash: u64, change: Change, limits: Limits } -> Result<u64, Full>
+    ChangeCount<'a> { table: &'a mut Table, hash: u64, change: Change, limits: Limits } -> Result<u64, Full>
     |cpu| {
         let (quotient, remainder) = table.address().split(hash);
         counted::change(cpu, table, quotient, remainder, change, limits)
