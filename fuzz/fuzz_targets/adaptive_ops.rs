@@ -279,10 +279,10 @@ impl Checked {
 
     fn check(&mut self, may_rise: bool) {
         let filter = self.set.filter();
-        self.set.validate().expect("a map that works").expect("a valid set");
+        self.set.validate().expect("a valid set");
         assert_eq!(self.set.len(), self.tags.len() as u64);
         let bytes = filter.to_bytes();
-        AdaptiveFilter::view(&bytes).expect("a header that reads back").verify().expect("a valid table");
+        AdaptiveFilter::view(&bytes).expect("a header that reads back").validate().expect("a valid table");
         assert!(filter.growth() != Growth::Refuse || filter.slots() <= self.slots, "it must not grow");
         self.check_promises(&self.set);
         let positives: BTreeSet<u8> = (0..=255).filter(|key| self.set.contains(key)).collect();

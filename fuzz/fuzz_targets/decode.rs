@@ -65,9 +65,9 @@ macro_rules! examine {
                 assert!(view.iter().take(slots + 1).count() <= slots, "more fingerprints than slots");
                 std::hint::black_box((view.contains("key"), view.expected_error_rate(), format!("{view:?}")));
                 $interrogate(view, &hashes);
-                let valid = view.verify().is_ok();
-                assert_eq!(read.is_ok(), valid, "read_from and verify disagree");
-                assert_eq!($filter::from_bytes($bytes).is_ok(), valid, "from_bytes and verify disagree");
+                let valid = view.validate().is_ok();
+                assert_eq!(read.is_ok(), valid, "read_from and validate disagree");
+                assert_eq!($filter::from_bytes($bytes).is_ok(), valid, "from_bytes and validate disagree");
                 if let Ok(filter) = read {
                     assert_eq!(filter.to_bytes(), $bytes, "reading and writing changes bytes");
                     $use_it(filter, &hashes);
@@ -104,7 +104,7 @@ fn hashes() -> impl Iterator<Item = u64> {
 /// What a filter writes can be read.
 fn check(bytes: &[u8]) {
     let view = AnyFilter::view(bytes).expect("a header that reads back");
-    view.verify().expect("a valid table");
+    view.validate().expect("a valid table");
 }
 
 /// Magic, version, kind and checksums.

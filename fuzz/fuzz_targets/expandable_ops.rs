@@ -128,7 +128,7 @@ impl Pair {
         self.filter.contains_hash_batch(&self.members, &mut found);
         assert!(found.iter().all(|&found| found), "a member was lost");
         let bytes = self.filter.to_bytes();
-        ExpandableFilter::view(&bytes).expect("a header that reads back").verify().expect("valid tables");
+        ExpandableFilter::view(&bytes).expect("a header that reads back").validate().expect("valid tables");
     }
 }
 

@@ -410,7 +410,7 @@ impl Pair {
         let filter = &self.filter;
         let bytes = filter.to_bytes();
         let view = QuotientFilter::view(&bytes).expect("a header that reads back");
-        view.verify().expect("a valid table");
+        view.validate().expect("a valid table");
         assert_eq!(filter.len(), self.len());
         assert_eq!(filter.distinct(), self.model.distinct());
         let slots = self.model.iter().map(|(_, count)| slots_of(count, filter.remainder_bits()));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use twiceshy::adaptive::protocol::OperationError;
-use twiceshy::error::{BuildError, Indistinguishable, OutOfMemory, RebuildError};
+use twiceshy::error::{BuildError, Full, Indistinguishable, OutOfMemory, RebuildError};
 
 use crate::engine::EngineError;
 
@@ -118,10 +118,16 @@ impl StoreError {
     }
 }
 
+impl From<Full> for StoreError {
+    fn from(Full { used, slots }: Full) -> Self {
+        Self::FilterFull { used, slots }
+    }
+}
+
 impl From<OperationError> for StoreError {
     fn from(error: OperationError) -> Self {
         match error {
-            OperationError::Full { used, slots } => Self::FilterFull { used, slots },
+            OperationError::Full(error) => error.into(),
             OperationError::Indistinguishable(error) => error.into(),
             OperationError::Memory(error) => error.into(),
             error => Self::damaged(error.to_string()),

@@ -21,8 +21,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
-use twiceshy::reverse_map::Lookup;
-use twiceshy::reverse_map::{Row, Rows};
+use twiceshy::reverse_map::{Lookup, Row, Rows, Visit};
 use twiceshy::{Hasher, Prefix, ReverseMap};
 
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
@@ -133,11 +132,7 @@ impl RowMap {
     }
 
     /// Calls `visit` for every key whose hash is in the range, in the order of the hashes. It gets no values.
-    pub(crate) fn rows_in(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn rows_in(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
         let from = head(*hashes.start(), false);
         let until =
             (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
@@ -225,11 +220,7 @@ pub(crate) struct AndPending<'a> {
 impl Lookup for AndPending<'_> {
     type Error = StoreError;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
         let mut all = Rows::new();
         self.rows.visit(hashes.clone(), &mut |row| {
             all.push(row);
@@ -267,11 +258,7 @@ struct Group {
 
 impl Group {
     /// Calls `visit` for those whose hashes are in a range, in their order, and forgets all.
-    fn visit(
-        &mut self,
-        hashes: &RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn visit(&mut self, hashes: &RangeInclusive<u64>, visit: Visit<'_>) -> ControlFlow<()> {
         self.keys.sort_unstable();
         for (hash, key) in self.keys.drain(..) {
             if hashes.contains(&hash) {
@@ -303,11 +290,7 @@ fn split_long(value: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
 impl Lookup for RowMap {
     type Error = StoreError;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
         self.rows_in(hashes, visit)
     }
 

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(&path)?;
     std::fs::remove_file(&path)?;
     let view = QuotientFilter::view(&bytes)?;
-    view.verify()?;
+    view.validate()?;
     println!("saved {} bytes; \"user-7\" in the file: {}", bytes.len(), view.contains("user-7"));
     Ok(())
 }

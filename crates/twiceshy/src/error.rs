@@ -1,6 +1,7 @@
 //! What can go wrong, one type per operation.
 //!
-//! Every error leaves the filter as it was, byte for byte. Messages name the cause and the remedy.
+//! Every error leaves the filter as it was, byte for byte, but that of
+//! [`AdaptiveSet::insert_batch`](crate::AdaptiveSet::insert_batch), which is many inserts. Messages name the cause and the remedy.
 
 pub use crate::mem::OutOfMemory;
 pub use crate::persist::{ReadError, SaveError};
@@ -74,33 +75,43 @@ pub enum BuildError {
     Memory(#[from] OutOfMemory),
 }
 
+/// There is no slot left, and the filter must not grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or let it grow, with grow_to \
+     or grow() and, if it adapts, with Growth::Grow and enough max_bytes; if most slots are free, the hashes given to it \
+     are badly distributed"
+)]
+pub struct Full {
+    /// Slots in use.
+    pub used: u64,
+    /// Slots that there are.
+    pub slots: u64,
+}
+
+/// An adaptive filter whose keys are kept by the caller has no slot left at its present size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the filter has no room at its present size ({used} of {slots} slots in use): call grow() and do it again, or use an \
+     AdaptiveSet, which does that by itself"
+)]
+pub struct NeedsGrow {
+    /// Slots in use.
+    pub used: u64,
+    /// Slots that there are.
+    pub slots: u64,
+}
+
 /// Why a key could not be inserted. The filter is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InsertError {
     /// There is no slot left.
-    #[error(
-        "the filter is full ({used} of {slots} slots in use): build it larger, allow growth with \
-         grow_to, or call grow(); an adaptive filter needs Growth::Grow and enough max_bytes; if most slots are free, \
-         the hashes given to it are badly distributed"
-    )]
-    Full {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
     /// An adaptive filter whose keys are kept by the caller has no slot left at its present size.
-    #[error(
-        "the filter has no room at its present size ({used} of {slots} slots in use): call grow() and insert \
-         again, or use an AdaptiveSet, which does that by itself"
-    )]
-    NeedsGrow {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    NeedsGrow(#[from] NeedsGrow),
     /// The hash agrees with that of another key as far as hashes go.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -164,15 +175,15 @@ pub enum ResizeError {
     Memory(#[from] OutOfMemory),
 }
 
+const DIFFERENT_HASH: &str = "the filters hash their keys differently, so their fingerprints have nothing in common: build \
+    the filters that you want to merge with the same Hasher, or make one from the other with empty_like()";
+
 /// Why filters could not be merged. All of them are as they were.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
     /// The filters hash their keys differently.
-    #[error(
-        "the filters hash their keys differently, so their fingerprints have nothing in common: build the \
-         filters that you want to merge with the same Hasher, or make one from the other with empty_like()"
-    )]
+    #[error("{DIFFERENT_HASH}")]
     DifferentHash,
     /// The shortest fingerprint has no bit left for the remainders at the size that is needed.
     #[error(
@@ -199,7 +210,7 @@ pub enum MergeError {
     #[error("the merged entries find no room: {0}")]
     NoRoom(#[source] ExpandError),
     /// The entries of a view are not in order: its bytes were not written by this library.
-    #[error("a filter's bytes are damaged: call verify() on views before merging them")]
+    #[error("a filter's bytes are damaged: call validate() on views before merging them")]
     Invalid,
     /// There was no filter to merge.
     #[error("there is nothing to merge: give at least one filter")]
@@ -270,27 +281,11 @@ pub enum AdaptError {
     #[error(transparent)]
     Stale(#[from] Stale),
     /// There is no slot left at the present size.
-    #[error(
-        "the filter has no room at its present size ({used} of {slots} slots in use): call grow() and adapt \
-         again, or use an AdaptiveSet, which does that by itself"
-    )]
-    NeedsGrow {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    NeedsGrow(#[from] NeedsGrow),
     /// There is no slot left, and the filter must not grow.
-    #[error(
-        "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or with \
-         Growth::Grow and enough max_bytes"
-    )]
-    Full {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The query and a key have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -299,14 +294,13 @@ pub enum AdaptError {
     Memory(#[from] OutOfMemory),
 }
 
-impl AdaptError {
-    /// The error of an edit that had no room.
-    pub(crate) fn from_no_room(error: InsertError) -> Self {
+impl From<InsertError> for AdaptError {
+    fn from(error: InsertError) -> Self {
         match error {
-            InsertError::NeedsGrow { used, slots } => Self::NeedsGrow { used, slots },
-            InsertError::Memory(error) => Self::Memory(error),
-            InsertError::Indistinguishable(error) => Self::Indistinguishable(error),
-            InsertError::Full { used, slots } => Self::Full { used, slots },
+            InsertError::NeedsGrow(error) => error.into(),
+            InsertError::Full(error) => error.into(),
+            InsertError::Indistinguishable(error) => error.into(),
+            InsertError::Memory(error) => error.into(),
             InsertError::TooManyCopies => unreachable!("a fingerprint has no count"),
         }
     }
@@ -342,10 +336,7 @@ pub enum RebuildError<E> {
         capacity: u64,
     },
     /// The filters hash their keys differently.
-    #[error(
-        "the filters hash their keys differently, so their fingerprints have nothing in common: build the \
-         filters that you want to merge with the same Hasher, or make one from the other with empty_like()"
-    )]
+    #[error("{DIFFERENT_HASH}")]
     DifferentHash,
     /// Two keys have the same hash.
     #[error(transparent)]
@@ -366,20 +357,10 @@ pub enum SetError<E> {
     #[error("the reverse map failed: {0}")]
     Map(#[source] E),
     /// There is no slot left, and the set must not grow.
-    #[error(
-        "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or with \
-         Growth::Grow and enough max_bytes; if most slots are free, the hashes are badly distributed"
-    )]
-    Full {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The sets hash their keys differently.
-    #[error(
-        "the sets hash their keys differently: build the sets that you want to merge with the same Hasher"
-    )]
+    #[error("{DIFFERENT_HASH}")]
     DifferentHash,
     /// The map gave its rows out of order.
     #[error("the reverse map gave row {index} out of order: it must sort its rows by their hashes")]
@@ -387,6 +368,9 @@ pub enum SetError<E> {
         /// The number of the row, from 0.
         index: u64,
     },
+    /// Filter and map disagree, or the filter is damaged: [`validate`](crate::AdaptiveSet::validate) found that.
+    #[error("the set is inconsistent: {0}; make a new one with recover()")]
+    Inconsistent(String),
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),

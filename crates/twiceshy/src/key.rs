@@ -108,80 +108,32 @@ pub trait Key {
     fn key_bytes(&self) -> impl AsRef<[u8]>;
 }
 
-impl Key for [u8] {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        self
-    }
+/// How the bytes of types are made.
+macro_rules! keys {
+    ($($($type:ty),+ => |$key:ident| $bytes:expr;)+) => {$($(
+        impl Key for $type {
+            #[inline]
+            fn key_bytes(&self) -> impl AsRef<[u8]> {
+                let $key = self;
+                $bytes
+            }
+        }
+    )+)+};
+}
+
+keys! {
+    [u8], Vec<u8>, str, String => |key| key;
+    u8, u16, u32, u64, u128, i8, i16, i32, i64, i128 => |key| key.to_le_bytes();
+    usize => |key| (*key as u64).to_le_bytes();
+    isize => |key| (*key as i64).to_le_bytes();
+    bool => |key| [u8::from(*key)];
+    char => |key| u32::from(*key).to_le_bytes();
 }
 
 impl<const N: usize> Key for [u8; N] {
     #[inline]
     fn key_bytes(&self) -> impl AsRef<[u8]> {
         self
-    }
-}
-
-impl Key for Vec<u8> {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        self
-    }
-}
-
-impl Key for str {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        self
-    }
-}
-
-impl Key for String {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        self
-    }
-}
-
-/// Integers: fixed width, little-endian.
-macro_rules! integer_keys {
-    ($($integer:ty),*) => {$(
-        impl Key for $integer {
-            #[inline]
-            fn key_bytes(&self) -> impl AsRef<[u8]> {
-                self.to_le_bytes()
-            }
-        }
-    )*};
-}
-
-integer_keys!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
-
-impl Key for usize {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        (*self as u64).to_le_bytes()
-    }
-}
-
-impl Key for isize {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        (*self as i64).to_le_bytes()
-    }
-}
-
-impl Key for bool {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        [u8::from(*self)]
-    }
-}
-
-impl Key for char {
-    #[inline]
-    fn key_bytes(&self) -> impl AsRef<[u8]> {
-        u32::from(*self).to_le_bytes()
     }
 }
 

@@ -34,8 +34,9 @@
 //!
 //! # Conventions
 //!
-//! Queries take `&self` and change nothing. Whatever returns an error has changed nothing either. The
-//! hash key is a secret: it is in no `Debug` output, and in files that only their owner can read.
+//! Queries take `&self` and change nothing. Whatever returns an error has changed nothing either, but for two things: of
+//! [`AdaptiveSet::insert_batch`] the keys before the one that failed are in, and what a [`ReverseMap`] does that fails to
+//! write is its own affair. The hash key is a secret: it is in no `Debug` output, and in files that only their owner can read.
 //!
 //! Keys may come in any order, also sorted by their hashes, as copying a set gives them. The hashes themselves must be
 //! evenly distributed, which the [`Hasher`]s see to: if a million of your own hashes agree in their first bits, single

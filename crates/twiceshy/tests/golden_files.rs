@@ -253,7 +253,7 @@ impl Golden {
             Holds::Quotient { contents, quotient_bits, remainder_bits, .. } => {
                 let filter = QuotientFilter::load(path).unwrap();
                 let view = QuotientFilter::view(&bytes).unwrap();
-                view.verify().unwrap();
+                view.validate().unwrap();
                 assert_eq!(filter.quotient_bits(), quotient_bits, "{name}");
                 assert_eq!(filter.remainder_bits(), remainder_bits, "{name}");
                 for (key, copies) in contents() {
@@ -265,7 +265,7 @@ impl Golden {
             Holds::Adaptive { build, keys, bits, fingerprints } => {
                 let filter = AdaptiveFilter::load(path).unwrap();
                 let view = AdaptiveFilter::view(&bytes).unwrap();
-                view.verify().unwrap();
+                view.validate().unwrap();
                 let found = [filter.quotient_bits(), filter.slot_bits(), filter.remainder_bits()];
                 assert_eq!(found, bits, "{name}");
                 for (key, tag) in tagged(keys) {
@@ -275,11 +275,11 @@ impl Golden {
                 let found = (filter.fingerprints(), filter.lengths().extended);
                 assert_eq!(found, fingerprints, "{name}. {ADVICE}");
                 // A set that works.
-                AdaptiveSet::from_parts(filter, build().into_parts().1).validate().unwrap().unwrap();
+                AdaptiveSet::from_parts(filter, build().into_parts().1).validate().unwrap();
             }
             Holds::Expandable { tables, .. } => {
                 let filter = ExpandableFilter::load(path).unwrap();
-                ExpandableFilter::view(&bytes).unwrap().verify().unwrap();
+                ExpandableFilter::view(&bytes).unwrap().validate().unwrap();
                 assert_eq!(filter.stats().tables.len(), tables, "{name}");
             }
         }
@@ -362,7 +362,7 @@ fn golden_files_hold_what_was_put_in() {
         let (name, bytes) = (golden.name, golden.stored());
         let filter = AnyFilter::load(golden.path()).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
         let view = AnyFilter::view(&bytes).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
-        view.verify().unwrap_or_else(|error| panic!("{name}: {error}. {ADVICE}"));
+        view.validate().unwrap_or_else(|error| panic!("{name}: {error}. {ADVICE}"));
         assert_eq!((filter.kind(), view.kind()), (golden.kind(), golden.kind()), "{name}");
         let contents = golden.contents();
         for (key, _) in &contents {

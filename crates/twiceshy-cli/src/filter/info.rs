@@ -63,9 +63,9 @@ pub(super) struct Info {
     /// None without items.
     bits_per_item: Option<f64>,
     expected_error_rate: f64,
-    load: f64,
-    slots: u64,
-    used_slots: u64,
+    load: Option<f64>,
+    slots: Option<u64>,
+    used_slots: Option<u64>,
     fingerprint_bits: u32,
     table_bytes: u64,
     file_bytes: Option<u64>,
@@ -150,8 +150,10 @@ impl Info {
         line("items", HumanCount(self.items).to_string())?;
         line("bits per item", self.bits_per_item.map_or("-".into(), |bits| format!("{bits:.2}")))?;
         line("expected error rate", output::rate(self.expected_error_rate))?;
-        let (used, slots) = (HumanCount(self.used_slots), HumanCount(self.slots));
-        line("load", format!("{:.1} % ({used} slots in use, the table has {slots})", self.load * 100.0))?;
+        if let (Some(load), Some(used), Some(slots)) = (self.load, self.used_slots, self.slots) {
+            let (used, slots) = (HumanCount(used), HumanCount(slots));
+            line("load", format!("{:.1} % ({used} slots in use, the table has {slots})", load * 100.0))?;
+        }
         let bits = self.fingerprint_bits;
         line("fingerprints", format!("{}, {bits} bits for a new one", HumanCount(self.fingerprints)))?;
         if let Some(extended) = self.extended {

@@ -51,11 +51,20 @@ pub(crate) trait Kept: Sized {
     /// Sets how many keys it has.
     fn set_len(&mut self, keys: u64);
 
-    /// A filter of all rows, and of no others. What this one and the records have learned stays learned.
-    fn rebuilt(&self, rows: &Self::Rows, learned: &[Record]) -> Result<Self, StoreError>;
+    /// How many times the journal is gone through when it is done again.
+    const PHASES: u32;
+
+    /// In which of them an event has its turn, from 0.
+    fn phase(event: &Event) -> u32;
+
+    /// Whether a record tells what the rows do not, so that [`rebuilt`](Self::rebuilt) has to know it.
+    fn is_lesson(record: &Record) -> bool;
+
+    /// A filter of all rows, and of no others. What this one and the lessons have learned stays learned.
+    fn rebuilt(&self, rows: &Self::Rows, lessons: &[Record]) -> Result<Self, StoreError>;
 
     /// Does again what has happened since it was saved; the rows are those of now, so some of it may not hold any more.
-    /// `journal` calls what it is given with everything that happened.
+    /// `journal` calls what it is given with everything that happened, phase by phase.
     fn replayed(
         self,
         rows: &Self::Rows,
@@ -106,8 +115,19 @@ impl Kept for AdaptiveFilter {
         self.set_len(keys);
     }
 
-    fn rebuilt(&self, rows: &RowMap, learned: &[Record]) -> Result<Self, StoreError> {
-        let set = AdaptiveSet::recover(self, rows.clone(), learned.iter().cloned()).map_err(set_error)?;
+    /// Mistakes last: they hold for all keys that are there now.
+    const PHASES: u32 = 2;
+
+    fn phase(event: &Event) -> u32 {
+        u32::from(matches!(event, Event::Other(record) if Self::is_lesson(record)))
+    }
+
+    fn is_lesson(record: &Record) -> bool {
+        matches!(record, Record::Separate(_))
+    }
+
+    fn rebuilt(&self, rows: &RowMap, lessons: &[Record]) -> Result<Self, StoreError> {
+        let set = AdaptiveSet::recover(self, rows.clone(), lessons.iter().cloned()).map_err(set_error)?;
         Ok(set.into_parts().0)
     }
 
@@ -133,7 +153,7 @@ impl Kept for AdaptiveFilter {
 fn set_error(error: SetError<StoreError>) -> StoreError {
     match error {
         SetError::Map(error) => error,
-        SetError::Full { used, slots } => StoreError::FilterFull { used, slots },
+        SetError::Full(error) => error.into(),
         SetError::Indistinguishable(error) => error.into(),
         SetError::Memory(error) => error.into(),
         error => StoreError::damaged(error.to_string()),

@@ -5,7 +5,7 @@
 //! (also those that have become keys since). Without such a snapshot the filter is built from the rows in one pass; the
 //! mistakes in the journal, and in a snapshot of another time or of another copy of the store, are still heeded.
 
-use twiceshy::adaptive::{Growth, Record};
+use twiceshy::adaptive::Growth;
 
 use super::journal::{self, Event, Extent, Mark};
 use super::snapshot::{self, Unusable};
@@ -132,11 +132,9 @@ fn replay<F: Kept>(
     filter.set_growth(UNLIMITED);
     let mut records = 0;
     let mut filter = filter.replayed(rows, |replay| {
-        // Mistakes last: they hold for all keys that are there now.
-        for mistakes in [false, true] {
+        for phase in 0..F::PHASES {
             journal::read(engine, &mut |mark, event| {
-                let is_mistake = matches!(event, Event::Other(Record::Separate(_)));
-                if mark.number <= snapshot.number || is_mistake != mistakes {
+                if mark.number <= snapshot.number || F::phase(&event) != phase {
                     return Ok(());
                 }
                 records += 1;
@@ -167,19 +165,21 @@ fn rebuild<F: Kept>(
     extent: Extent,
     why: String,
 ) -> Result<Opened<F>, StoreError> {
-    let mut mistakes = Vec::new();
+    let mut lessons = Vec::new();
     journal::read(engine, &mut |_, event| {
-        if let Event::Other(record @ Record::Separate(_)) = event {
-            mistakes.push(record);
+        if let Event::Other(record) = event
+            && F::is_lesson(&record)
+        {
+            lessons.push(record);
         }
         Ok(())
     })?;
-    let mut filter = match hints.rebuilt(rows, &mistakes) {
+    let mut filter = match hints.rebuilt(rows, &lessons) {
         // A store that has reached its limit can be opened all the same. Fresh fingerprints take a few slots more.
         Err(StoreError::FilterFull { .. }) => {
             let mut hints = hints.try_clone()?;
             hints.set_growth(UNLIMITED);
-            hints.rebuilt(rows, &mistakes)?
+            hints.rebuilt(rows, &lessons)?
         }
         filter => filter?,
     };

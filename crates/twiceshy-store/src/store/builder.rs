@@ -76,13 +76,8 @@ impl EngineKind {
     }
 
     /// What it has in the folder of a store.
-    const fn file(self) -> &'static str {
-        match self {
-            #[cfg(feature = "fjall")]
-            Self::Fjall => "rows.fjall",
-            #[cfg(feature = "redb")]
-            Self::Redb => "rows.redb",
-        }
+    fn file(self) -> String {
+        format!("rows.{}", self.name())
     }
 }
 
@@ -131,6 +126,17 @@ pub struct StoreBuilder {
     create: bool,
 }
 
+/// A method for every setting, with its documentation.
+macro_rules! setters {
+    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty);)+) => {$(
+        $(#[$documentation])*
+        pub fn $setting(mut self, $value: $type) -> Self {
+            self.$setting = $value.into();
+            self
+        }
+    )+};
+}
+
 impl StoreBuilder {
     pub(super) fn new() -> Self {
         Self {
@@ -146,65 +152,40 @@ impl StoreBuilder {
         }
     }
 
-    /// The engine: [`fjall`](FjallEngine) for a new store, by default, and the one that it has for an old store.
-    pub fn engine(mut self, engine: EngineKind) -> Self {
-        self.engine = Some(engine);
-        self
-    }
+    setters! {
+        /// The engine: [`fjall`](FjallEngine) for a new store, by default, and the one that it has for an old store.
+        engine(engine: EngineKind);
 
-    /// The share of absent keys that the filter lets through the first time they are asked for, at most, at every size;
-    /// 0.001 by default. An old store keeps its own.
-    pub fn error_rate(mut self, rate: f64) -> Self {
-        self.error_rate = rate;
-        self
-    }
+        /// The share of absent keys that the filter lets through the first time they are asked for, at most, at every size;
+        /// 0.001 by default. An old store keeps its own.
+        error_rate(rate: f64);
 
-    /// How many keys a new store's filter has room for before it grows. Not needed: it spares some growing.
-    pub fn capacity(mut self, keys: u64) -> Self {
-        self.capacity = keys;
-        self
-    }
+        /// How many keys a new store's filter has room for before it grows. Not needed: it spares some growing.
+        capacity(keys: u64);
 
-    /// The most bytes that the filter may have. Without it, the filter grows with the keys.
-    ///
-    /// If it is reached, inserting fails with [`StoreError::FilterFull`], and mistakes are not learned from. A filter that
-    /// has to be mended when the store is opened gets what it needs for the keys that are there, even if that is more.
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = Some(bytes);
-        self
-    }
+        /// The most bytes that the filter may have. Without it, the filter grows with the keys.
+        ///
+        /// If it is reached, inserting fails with [`StoreError::FilterFull`], and mistakes are not learned from. A filter that
+        /// has to be mended when the store is opened gets what it needs for the keys that are there, even if that is more.
+        max_bytes(bytes: u64);
 
-    /// How a new store hashes; with a random key by default, which nobody who chooses keys should know. An old store
-    /// keeps its own.
-    pub fn hasher(mut self, hasher: Hasher) -> Self {
-        self.hasher = Some(hasher);
-        self
-    }
+        /// How a new store hashes; with a random key by default, which nobody who chooses keys should know. An old store
+        /// keeps its own.
+        hasher(hasher: Hasher);
 
-    /// What a write survives once it was acknowledged; the end of the process by default.
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
+        /// What a write survives once it was acknowledged; the end of the process by default.
+        durability(durability: Durability);
 
-    /// How many bytes of rows the engine keeps in memory; what the engine takes by default if not given.
-    pub fn cache_bytes(mut self, bytes: u64) -> Self {
-        self.cache_bytes = Some(bytes);
-        self
-    }
+        /// How many bytes of rows the engine keeps in memory; what the engine takes by default if not given.
+        cache_bytes(bytes: u64);
 
-    /// The filter is saved in the background when so many keys came and went, and at least a quarter of all, since it was
-    /// saved the last time; 1,048,576 by default. Writers wait for a sync of the engine then. After a crash so much has to be
-    /// done again: seconds.
-    pub fn save_after(mut self, changes: u64) -> Self {
-        self.save_after = changes;
-        self
-    }
+        /// The filter is saved in the background when so many keys came and went, and at least a quarter of all, since it was
+        /// saved the last time; 1,048,576 by default. Writers wait for a sync of the engine then. After a crash so much has to be
+        /// done again: seconds.
+        save_after(changes: u64);
 
-    /// Whether a store is made if there is none; yes by default.
-    pub fn create(mut self, create: bool) -> Self {
-        self.create = create;
-        self
+        /// Whether a store is made if there is none; yes by default.
+        create(create: bool);
     }
 
     /// Opens the store in a folder, or makes one there.

@@ -7,9 +7,10 @@ use super::adaptive::AdaptiveFilter;
 use super::expandable::ExpandableFilter;
 use super::quotient::QuotientFilter;
 use crate::error::ReadError;
+use crate::filter::macros::cloned;
 use crate::hash::Hasher;
 use crate::key::Key;
-use crate::mem::Memory;
+use crate::mem::{Memory, OutOfMemory};
 use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
 /// All that follows from the list of kinds.
@@ -124,7 +125,17 @@ stored! {
     "let mut filter = QuotientFilter::new(100, 0.01)?;",
     r#"filter.insert("ant")?;"#,
     "let filter = AnyFilter::from(filter);",
+    => r#"contains("ant")"#
 }
+
+impl AnyFilter {
+    /// A copy, or an error if there is no memory for it.
+    pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        each!(self, filter => Ok(filter.try_clone()?.into()))
+    }
+}
+
+cloned!(AnyFilter);
 
 impl<B: AsRef<[u8]>> AnyFilter<B> {
     /// Whether `key` may have been inserted. `false` is certain.
@@ -166,19 +177,19 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         each!(self, filter => filter.size_in_bytes())
     }
 
-    /// How many slots the table has where new keys go, without the spill area.
-    pub fn slots(&self) -> u64 {
-        each!(self, filter => filter.slots())
+    /// How many slots the table has where new keys go, without the spill area; `None` for a kind without tables.
+    pub fn slots(&self) -> Option<u64> {
+        each!(self, filter => Some(filter.slots()))
     }
 
-    /// How many slots are in use, in all tables.
-    pub fn used_slots(&self) -> u64 {
-        each!(self, filter => filter.used_slots())
+    /// How many slots are in use, in all tables; `None` for a kind without tables.
+    pub fn used_slots(&self) -> Option<u64> {
+        each!(self, filter => Some(filter.used_slots()))
     }
 
-    /// The share of the slots that is in use, of the table where new keys go.
-    pub fn load_factor(&self) -> f64 {
-        each!(self, filter => filter.load_factor())
+    /// The share of the slots that is in use, of the table where new keys go; `None` for a kind without tables.
+    pub fn load_factor(&self) -> Option<f64> {
+        each!(self, filter => Some(filter.load_factor()))
     }
 
     /// The probability that a key that was never inserted is found now. May read all tables.

@@ -148,7 +148,7 @@ pub(crate) fn view<'a, F: Stored<Bytes = &'a [u8]>>(bytes: &'a [u8]) -> Result<(
 }
 
 /// Checks directory and tables against their checksum, and all invariants.
-pub(crate) fn verify<F: Stored>(filter: &F, expected: u32) -> Result<(), ReadError> {
+pub(crate) fn validate<F: Stored>(filter: &F, expected: u32) -> Result<(), ReadError> {
     let found = filter.parts().sum;
     if found != expected {
         return Err(ReadError::Checksum { part: "table", expected, found });
@@ -157,6 +157,6 @@ pub(crate) fn verify<F: Stored>(filter: &F, expected: u32) -> Result<(), ReadErr
 }
 
 fn checked<F: Stored>(filter: F, sum: u32) -> Result<F, ReadError> {
-    verify(&filter, sum)?;
+    validate(&filter, sum)?;
     Ok(filter)
 }

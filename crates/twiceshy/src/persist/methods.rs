@@ -1,9 +1,9 @@
 //! The methods of every filter that is stored, as users meet them.
 
 /// Gives a [`Stored`](super::Stored) filter its methods for bytes and files, its view, and `serde`: the type, its view,
-/// what it is in words, and lines of an example that make a `filter` with the key "ant".
+/// what it is in words, lines of an example that make a `filter`, and a query that it answers with `true`.
 macro_rules! stored {
-    ($filter:ident, $view:ident, $what:literal, $($example:literal,)+) => {
+    ($filter:ident, $view:ident, $what:literal, $($example:literal,)+ => $query:literal) => {
         impl<B: AsRef<[u8]>> $filter<B> {
             /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a secret.
             ///
@@ -26,7 +26,7 @@ macro_rules! stored {
             /// # let folder = tempfile::tempdir()?;
             /// # let path = folder.path().join("seen.twiceshy");
             /// filter.save(&path)?;
-            #[doc = concat!("assert!(", stringify!($filter), "::load(&path)?.contains(\"ant\"));")]
+            #[doc = concat!("assert!(", stringify!($filter), "::load(&path)?.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn save(
@@ -55,7 +55,7 @@ macro_rules! stored {
             /// let mut bytes = Vec::new();
             /// filter.write_to(&mut bytes)?;
             #[doc = concat!("let copy = ", stringify!($filter), "::read_from(bytes.as_slice())?;")]
-            /// assert!(copy.contains("ant"));
+            #[doc = concat!("assert!(copy.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn read_from(reader: impl std::io::Read) -> Result<Self, $crate::error::ReadError> {
@@ -80,8 +80,8 @@ macro_rules! stored {
             $(#[doc = $example])+
             /// let bytes = filter.to_bytes();
             #[doc = concat!("let view = ", stringify!($filter), "::view(&bytes)?;")]
-            /// view.verify()?;
-            /// assert!(view.contains("ant"));
+            /// view.validate()?;
+            #[doc = concat!("assert!(view.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn view(bytes: &[u8]) -> Result<$view<'_>, $crate::error::ReadError> {
@@ -93,7 +93,7 @@ macro_rules! stored {
         #[doc = concat!("A read-only [`", stringify!($filter), "`] over bytes that lie elsewhere. Made by")]
         #[doc = concat!("[`", stringify!($filter), "::view`].")]
         ///
-        /// Until [`verify`](Self::verify) was called, the tables may be anything: queries end without a panic, but their
+        /// Until [`validate`](Self::validate) was called, the tables may be anything: queries end without a panic, but their
         /// answers are worth as much as the bytes, and they may take as long as reading the tables.
         pub struct $view<'a> {
             filter: $filter<&'a [u8]>,
@@ -104,8 +104,8 @@ macro_rules! stored {
 
         impl $view<'_> {
             /// Checks the tables against their checksum and all their invariants. Reads everything.
-            pub fn verify(&self) -> Result<(), $crate::error::ReadError> {
-                $crate::persist::verify(&self.filter, self.sum)
+            pub fn validate(&self) -> Result<(), $crate::error::ReadError> {
+                $crate::persist::validate(&self.filter, self.sum)
             }
 
             /// A verified copy that can be changed.

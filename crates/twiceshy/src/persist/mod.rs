@@ -28,7 +28,7 @@ pub(crate) mod serde;
 pub(crate) use body::{Body, Source};
 pub use file::SaveError;
 pub(crate) use header::{Described, First, Header, Own, expect, expect_zeros};
-pub(crate) use kind::{Kind, Parts, Stored, from_bytes, load, read, save, to_bytes, verify, view, write};
+pub(crate) use kind::{Kind, Parts, Stored, from_bytes, load, read, save, to_bytes, validate, view, write};
 pub(crate) use methods::stored;
 
 use std::io;

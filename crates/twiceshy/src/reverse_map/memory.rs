@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
-use super::{Lookup, ReverseMap, Row};
+use super::{Lookup, ReverseMap, Row, Visit};
 
 /// A [`ReverseMap`] in memory, on the standard library's B-tree.
 ///
@@ -49,18 +49,11 @@ impl MemoryMap {
 impl Lookup for MemoryMap {
     type Error = Infallible;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Infallible> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Infallible> {
         let (first, last) = hashes.into_inner();
         let from_first = self.rows.range((first, Box::default())..);
-        for ((hash, key), value) in from_first.take_while(|((hash, _), _)| *hash <= last) {
-            if visit(Row { hash: *hash, key, value }).is_break() {
-                break;
-            }
-        }
+        let mut rows = from_first.take_while(|((hash, _), _)| *hash <= last);
+        let _ = rows.try_for_each(|((hash, key), value)| visit(Row { hash: *hash, key, value }));
         Ok(())
     }
 

@@ -39,6 +39,9 @@ pub struct Row<'a> {
     pub value: &'a [u8],
 }
 
+/// What rows are given to, until it says `Break`.
+pub type Visit<'a> = &'a mut dyn FnMut(Row<'_>) -> ControlFlow<()>;
+
 /// Where keys can be looked up by how their hashes begin.
 ///
 /// `Ok` means that it looked, and gave all there is. `Err` means that it could not look. Filters never mistake one for the
@@ -48,8 +51,8 @@ pub struct Row<'a> {
 ///
 /// ```
 /// use std::convert::Infallible;
-/// use std::ops::{ControlFlow, RangeInclusive};
-/// use twiceshy::reverse_map::{Lookup, Row};
+/// use std::ops::RangeInclusive;
+/// use twiceshy::reverse_map::{Lookup, Row, Visit};
 /// use twiceshy::{AdaptiveFilter, Hasher};
 ///
 /// /// All that a filter needs to know of a database.
@@ -57,11 +60,7 @@ pub struct Row<'a> {
 ///
 /// impl Lookup for Words {
 ///     type Error = Infallible;
-///     fn visit(
-///         &self,
-///         hashes: RangeInclusive<u64>,
-///         visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-///     ) -> Result<(), Infallible> {
+///     fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Infallible> {
 ///         for (hash, word) in self.0.iter().filter(|(hash, _)| hashes.contains(hash)) {
 ///             if visit(Row { hash: *hash, key: word.as_bytes(), value: &[] }).is_break() {
 ///                 break;
@@ -84,11 +83,7 @@ pub trait Lookup {
 
     /// Calls `visit` for every row whose hash is in the range, in ascending order of hashes (rows of equal
     /// hashes in any order), until it says `Break`.
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Self::Error>;
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Self::Error>;
 
     /// Whether there is a row of this key.
     ///
@@ -142,11 +137,7 @@ macro_rules! for_references {
         impl<M: Lookup + ?Sized> Lookup for $reference {
             type Error = M::Error;
 
-            fn visit(
-                &self,
-                hashes: RangeInclusive<u64>,
-                visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-            ) -> Result<(), Self::Error> {
+            fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Self::Error> {
                 (**self).visit(hashes, visit)
             }
 

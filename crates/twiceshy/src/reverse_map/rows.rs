@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
-use super::{Lookup, Row};
+use super::{Lookup, Row, Visit};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::prefix::Prefix;
@@ -141,16 +141,8 @@ impl Rows {
 impl Lookup for Rows {
     type Error = Infallible;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Infallible> {
-        for row in self.iter().filter(|row| hashes.contains(&row.hash)) {
-            if visit(row).is_break() {
-                break;
-            }
-        }
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Infallible> {
+        let _ = self.iter().filter(|row| hashes.contains(&row.hash)).try_for_each(visit);
         Ok(())
     }
 }

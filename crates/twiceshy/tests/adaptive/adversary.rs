@@ -81,7 +81,7 @@ fn the_adversary_runs_out_of_queries() {
         for stuck in [plain, blooms] {
             assert!(stuck[1] > 50 && stuck[1..].iter().all(|&size| size == stuck[1]), "{stuck:?}");
         }
-        set.validate().unwrap().unwrap();
+        set.validate().unwrap();
         assert_eq!(set.filter().stats().fixed, ours[1] as u64);
     }
 }

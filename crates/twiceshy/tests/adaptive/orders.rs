@@ -61,7 +61,7 @@ fn adaptive_sets_take_keys_in_any_order() {
                 set.filter().slots()
             );
         }
-        set.validate().unwrap().unwrap_or_else(|what| panic!("{name}: {what}"));
+        set.validate().unwrap_or_else(|what| panic!("{name}: {what}"));
         assert!(keys.iter().all(|key| set.contains(key)), "{name}");
         let slots = set.filter().slots();
         assert!(*end.get_or_insert(slots) == slots, "{name}: {slots} slots in the end");

@@ -24,7 +24,7 @@ fn recover(seed: u64, remainder_bits: u32, tags: u64) -> u32 {
     }
     let recovered = AdaptiveSet::recover(&empty, set.map().clone(), journal).unwrap();
     let context = format!("seed {seed}, {remainder_bits} bits, {tags} tags");
-    recovered.validate().unwrap().unwrap_or_else(|what| panic!("{context}: {what}"));
+    recovered.validate().unwrap_or_else(|what| panic!("{context}: {what}"));
     assert!((0..keys).all(|key| recovered.contains(&key)), "{context}: a key is missing");
     assert!(!fixed.iter().any(|query| recovered.contains(query)), "{context}: a mistake is repeated");
     recovered.filter().quotient_bits()

@@ -97,7 +97,7 @@ fn settings_come_back() {
     set.filter().save(&path).unwrap();
     let loaded = AdaptiveFilter::load(&path).unwrap();
     assert_eq!(loaded.to_bytes(), set.filter().to_bytes());
-    AdaptiveSet::from_parts(loaded, set.into_parts().1).validate().unwrap().unwrap();
+    AdaptiveSet::from_parts(loaded, set.into_parts().1).validate().unwrap();
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn a_saved_file_is_loaded_and_replaced<S: Subject>() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
         assert_eq!(S::load(&path).unwrap().to_bytes(), bytes);
         let any = AnyFilter::load(&path).unwrap();
+        assert_eq!(any.try_clone().unwrap().to_bytes(), any.to_bytes());
         assert_eq!(any.kind(), S::KIND);
         any.save(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);

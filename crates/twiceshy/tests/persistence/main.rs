@@ -110,7 +110,7 @@ macro_rules! subject {
                 $filter::view(bytes).map(drop)
             }
             fn verified(bytes: &[u8]) -> Result<(), ReadError> {
-                $filter::view(bytes)?.verify()
+                $filter::view(bytes)?.validate()
             }
             fn view_contents(bytes: &[u8]) -> (String, Vec<u8>) {
                 let view = $filter::view(bytes).unwrap();
@@ -170,7 +170,7 @@ fn with_field(mut bytes: Vec<u8>, at: usize, field: &[u8]) -> Vec<u8> {
 #[track_caller]
 fn refused<S: Subject>(bytes: &[u8]) -> ReadError {
     assert!(S::read_from(bytes).is_err(), "read_from accepts it");
-    assert!(S::verified(bytes).is_err(), "view and verify accept it");
+    assert!(S::verified(bytes).is_err(), "view and validate accept it");
     assert!(S::copied(bytes).is_err(), "to_filter accepts it");
     let error = S::from_bytes(bytes).err().expect("from_bytes accepts it");
     let any = AnyFilter::from_bytes(bytes).err().map(|error| error.to_string());

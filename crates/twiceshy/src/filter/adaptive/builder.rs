@@ -1,16 +1,15 @@
 //! Choosing the shape of an adaptive filter.
 
 use super::{AdaptiveFilter, AdaptiveSet, Growth};
-use crate::codec::string::{Table, Tags};
+use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::core::{Core, Settings, highest_rate, quotient_bits_for};
-use crate::filter::{check_rate, in_range};
+use crate::filter::core::{Core, highest_rate, quotient_bits_for};
+use crate::filter::settings::{
+    DEFAULT_ERROR_RATE, check_rate, hasher_or_random, in_range, not_both, setters,
+};
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
-use crate::table::{Extended, Shape};
-
-/// The error rate if none is given.
-const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
+use crate::table::Shape;
 
 /// The size if none is given: 64 slots, one block.
 const DEFAULT_QUOTIENT_BITS: u32 = 6;
@@ -38,7 +37,7 @@ const MAX_REMAINDER_BITS: u32 = 60;
 /// assert_eq!(fixed.remainder_bits(), 9);
 /// # Ok::<(), twiceshy::error::BuildError>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until build() is called"]
 pub struct Builder {
     pub(super) capacity: Option<u64>,
@@ -47,56 +46,29 @@ pub struct Builder {
     remainder_bits: Option<u32>,
     growth: Growth,
     hasher: Option<Hasher>,
-    #[cfg(any(test, fuzzing))]
     limits: Option<(u8, u32)>,
 }
 
 impl Builder {
-    pub(super) fn new() -> Self {
-        Self {
-            capacity: None,
-            error_rate: None,
-            quotient_bits: None,
-            remainder_bits: None,
-            growth: Growth::Grow { max_bytes: None },
-            hasher: None,
-            #[cfg(any(test, fuzzing))]
-            limits: None,
-        }
-    }
+    setters! {
+        /// How many keys must fit before the filter grows, with room for adaptations. The default is a few
+        /// dozen.
+        capacity(keys: u64);
 
-    /// How many keys must fit before the filter grows, with room for adaptations. The default is a few
-    /// dozen.
-    pub fn capacity(mut self, keys: u64) -> Self {
-        self.capacity = Some(keys);
-        self
-    }
+        /// The highest probability that a key that is not in the set and was never asked for is found, at every
+        /// size. The default is 1/512.
+        error_rate(rate: f64);
 
-    /// The highest probability that a key that is not in the set and was never asked for is found, at every
-    /// size. The default is 1/512.
-    pub fn error_rate(mut self, rate: f64) -> Self {
-        self.error_rate = Some(rate);
-        self
-    }
+        /// `2^bits` slots, instead of a capacity.
+        quotient_bits(bits: u32);
 
-    /// `2^bits` slots, instead of a capacity.
-    pub fn quotient_bits(mut self, bits: u32) -> Self {
-        self.quotient_bits = Some(bits);
-        self
-    }
+        /// At least `bits` bits of every new fingerprint after its quotient, instead of an error rate. The rate
+        /// is then at most `2^-bits` as long as the filter does not grow, and `(bits + 2) · 2^-(bits + 1)` when
+        /// it does.
+        remainder_bits(bits: u32);
 
-    /// At least `bits` bits of every new fingerprint after its quotient, instead of an error rate. The rate
-    /// is then at most `2^-bits` as long as the filter does not grow, and `(bits + 2) · 2^-(bits + 1)` when
-    /// it does.
-    pub fn remainder_bits(mut self, bits: u32) -> Self {
-        self.remainder_bits = Some(bits);
-        self
-    }
-
-    /// What to do when the filter is full. The default is to grow without a limit.
-    pub fn growth(mut self, growth: Growth) -> Self {
-        self.growth = growth;
-        self
+        /// What to do when the filter is full. The default is to grow without a limit.
+        growth(growth: Growth);
     }
 
     /// Lets the table grow to this many bytes at most.
@@ -104,43 +76,12 @@ impl Builder {
         self.growth(Growth::Grow { max_bytes: Some(bytes) })
     }
 
-    /// How to hash keys. The default is a keyed hash with a fresh random key.
-    pub fn hasher(mut self, hasher: Hasher) -> Self {
-        self.hasher = Some(hasher);
-        self
-    }
-
-    /// Small internal limits make rare paths common.
-    #[cfg(any(test, fuzzing))]
-    pub fn limits(mut self, offset_max: u8, spill_slots: u32) -> Self {
-        self.limits = Some((offset_max, spill_slots));
-        self
-    }
-
     /// The empty filter.
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
         let remainder_bits = self.plan_remainder_bits()?;
         let quotient_bits = self.plan_quotient_bits()?;
-        let slot_bits = Core::slot_bits_for(Tags, remainder_bits);
-        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
-        #[cfg(any(test, fuzzing))]
-        let shape = match self.limits {
-            Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),
-            None => shape,
-        };
-        let hasher = match self.hasher {
-            Some(hasher) => hasher,
-            None => Hasher::random()?,
-        };
-        let settings = Settings {
-            payload: Tags,
-            has_stop: false,
-            entries: 0,
-            len: 0,
-            remainder_bits,
-            growth: self.growth,
-        };
-        Ok(AdaptiveFilter { core: Core::new(Table::new(shape)?, settings), hasher })
+        let core = Core::empty(Tags, quotient_bits, remainder_bits, self.growth, self.limits)?;
+        Ok(AdaptiveFilter { core, hasher: hasher_or_random(self.hasher)? })
     }
 
     /// The empty set, on an empty reverse map.
@@ -149,11 +90,9 @@ impl Builder {
     }
 
     fn plan_quotient_bits(&self) -> Result<u32, BuildError> {
+        not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         match (self.capacity, self.quotient_bits) {
-            (Some(_), Some(_)) => {
-                Err(BuildError::Contradiction { first: "capacity", second: "quotient_bits" })
-            }
-            (Some(keys), None) => quotient_bits_for(keys),
+            (Some(keys), _) => quotient_bits_for(keys),
             (None, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
             (None, None) if self.growth == Growth::Refuse => Err(BuildError::NoSize),
             (None, None) => Ok(DEFAULT_QUOTIENT_BITS),
@@ -161,10 +100,8 @@ impl Builder {
     }
 
     fn plan_remainder_bits(&self) -> Result<u32, BuildError> {
+        not_both(("error_rate", self.error_rate), ("remainder_bits", self.remainder_bits))?;
         match (self.error_rate, self.remainder_bits) {
-            (Some(_), Some(_)) => {
-                Err(BuildError::Contradiction { first: "error_rate", second: "remainder_bits" })
-            }
             (_, Some(bits)) => in_range("remainder_bits", bits, 1, MAX_REMAINDER_BITS),
             (rate, None) => {
                 let rate = check_rate(rate.unwrap_or(DEFAULT_ERROR_RATE))?;

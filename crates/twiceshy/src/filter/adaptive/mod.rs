@@ -51,11 +51,10 @@ pub use journal::{Record, RecordError};
 pub use persist::View;
 pub use set::AdaptiveSet;
 
-use std::fmt;
-
 use super::core::Core;
 use crate::codec::string::Tags;
 use crate::error::BuildError;
+use crate::filter::macros::{cloned, delegated, shown};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -139,7 +138,7 @@ impl AdaptiveFilter {
 
     /// Chooses size, error rate, hash and growth.
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder::default()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
@@ -147,7 +146,7 @@ impl AdaptiveFilter {
         Ok(self.with_core(self.core.empty_like()?))
     }
 
-    /// A copy, or an error if there is no memory for it.
+    /// A copy, or an error if there is no memory for it. Tickets of the one are good for the other as long as neither changes.
     pub fn try_clone(&self) -> Result<Self, OutOfMemory> {
         Ok(self.with_core(self.core.try_clone()?))
     }
@@ -180,7 +179,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// Whether `key` may be in the set. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_words(KeyWords::new(&self.hasher, &key))
+        self.core.contains(KeyWords::new(&self.hasher, &key))
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.
@@ -189,12 +188,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// it. So a filter is fed either with keys or with hashes, never with both.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.contains_words(RawWords(hash))
-    }
-
-    #[inline(always)]
-    fn contains_words(&self, words: impl Words) -> bool {
-        self.core.contains(words)
+        self.core.contains(RawWords(hash))
     }
 
     /// [`contains`](Self::contains) for every key, in order.
@@ -246,9 +240,42 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         Some(self.core.value(&place.entry))
     }
 
-    /// How many keys were inserted and not removed since.
-    pub fn len(&self) -> u64 {
-        self.core.len()
+    delegated! {
+        core:
+
+        /// How many keys were inserted and not removed since.
+        len -> u64;
+
+        /// How many slots the present size has, without the spill area.
+        slots -> u64;
+
+        /// How many slots are in use.
+        used_slots -> u64;
+
+        /// How many slots may be in use at the present size.
+        capacity -> u64;
+
+        /// Bits of a fingerprint that its position implies.
+        quotient_bits -> u32;
+
+        /// Bits of a slot.
+        slot_bits -> u32;
+
+        /// The least bits that a new fingerprint has after its quotient. The builder chose them so that the
+        /// error rate holds at every size.
+        remainder_bits -> u32;
+
+        /// What the filter does when it is full.
+        growth -> Growth;
+
+        /// What happened since the filter was made or read.
+        stats -> Stats;
+
+        /// How long the fingerprints are, and which error rate follows. Reads the whole table.
+        lengths -> Lengths;
+
+        /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
+        highest_error_rate -> f64;
     }
 
     /// Whether no key is in the set.
@@ -261,21 +288,6 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.core.entries()
     }
 
-    /// How many slots the present size has, without the spill area.
-    pub fn slots(&self) -> u64 {
-        self.core.slots()
-    }
-
-    /// How many slots are in use.
-    pub fn used_slots(&self) -> u64 {
-        self.core.used_slots()
-    }
-
-    /// How many slots may be in use at the present size.
-    pub fn capacity(&self) -> u64 {
-        self.core.capacity()
-    }
-
     /// The share of the slots that is in use.
     pub fn load_factor(&self) -> f64 {
         self.used_slots() as f64 / self.slots() as f64
@@ -286,40 +298,9 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.core.table().bytes().len()
     }
 
-    /// Bits of a fingerprint that its position implies.
-    pub fn quotient_bits(&self) -> u32 {
-        self.core.quotient_bits()
-    }
-
-    /// Bits of a slot.
-    pub fn slot_bits(&self) -> u32 {
-        self.core.slot_bits()
-    }
-
-    /// The least bits that a new fingerprint has after its quotient. The builder chose them so that the
-    /// error rate holds at every size.
-    pub fn remainder_bits(&self) -> u32 {
-        self.core.remainder_bits()
-    }
-
-    /// What the filter does when it is full.
-    pub fn growth(&self) -> Growth {
-        self.core.growth()
-    }
-
     /// How this filter hashes its keys.
     pub fn hasher(&self) -> &Hasher {
         &self.hasher
-    }
-
-    /// What happened since the filter was made or read.
-    pub fn stats(&self) -> Stats {
-        self.core.stats()
-    }
-
-    /// How long the fingerprints are, and which error rate follows. Reads the whole table.
-    pub fn lengths(&self) -> Lengths {
-        self.core.lengths()
     }
 
     /// The probability that a key that is not in the set and was never asked for is found now, from the
@@ -328,41 +309,14 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.lengths().expected_error_rate
     }
 
-    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
-    pub fn highest_error_rate(&self) -> f64 {
-        self.core.highest_error_rate()
-    }
-
     /// This filter with another core.
     fn with_core<C>(&self, core: Core<Tags, C>) -> AdaptiveFilter<C> {
         AdaptiveFilter { core, hasher: self.hasher.clone() }
     }
 }
 
-/// Copies the filter. Tickets of the one are good for the other as long as neither changes.
-///
-/// # Panics
-///
-/// If there is no memory for the copy; [`try_clone`](AdaptiveFilter::try_clone) returns an error then.
-impl Clone for AdaptiveFilter {
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-/// A summary, without the hash key and without the contents.
-impl<B: AsRef<[u8]>> fmt::Debug for AdaptiveFilter<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdaptiveFilter")
-            .field("len", &self.len())
-            .field("fingerprints", &self.fingerprints())
-            .field("quotient_bits", &self.quotient_bits())
-            .field("slot_bits", &self.slot_bits())
-            .field("remainder_bits", &self.remainder_bits())
-            .field("growth", &self.growth())
-            .field("load_factor", &self.load_factor())
-            .field("size_in_bytes", &self.size_in_bytes())
-            .field("hasher", &self.hasher)
-            .finish()
-    }
+cloned!(AdaptiveFilter);
+shown! {
+    AdaptiveFilter:
+    len, fingerprints, quotient_bits, slot_bits, remainder_bits, growth, load_factor, size_in_bytes, hasher
 }

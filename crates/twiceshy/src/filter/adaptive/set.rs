@@ -3,10 +3,13 @@
 use std::ops::ControlFlow;
 
 use super::{Adapted, AdaptiveFilter, Builder, Query, Record};
+use crate::codec::string::Tags;
 use crate::error::SetError;
 use crate::filter::batch::AHEAD;
+use crate::filter::macros::delegated;
 use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Machine, Remove, Separate};
 use crate::filter::protocol::{set_error, tag_of, value_of};
+use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
 use crate::prefix::Prefix;
@@ -78,14 +81,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         &self.map
     }
 
-    /// How many keys there are.
-    pub fn len(&self) -> u64 {
-        self.filter.len()
-    }
+    delegated! {
+        filter:
 
-    /// Whether there are no keys.
-    pub fn is_empty(&self) -> bool {
-        self.filter.is_empty()
+        /// How many keys there are.
+        len -> u64;
+
+        /// Whether there are no keys.
+        is_empty -> bool;
     }
 
     /// Whether `key` may be in the set. `false` is certain. Asks the filter only.
@@ -155,12 +158,18 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// Carries out an operation.
-    fn drive<'k, O: Machine<'k, u64>>(&mut self, operation: O) -> Result<O::Output, SetError<M::Error>> {
+    fn drive<'k, O: Machine<'k, Tags, Hasher>>(
+        &mut self,
+        operation: O,
+    ) -> Result<O::Output, SetError<M::Error>> {
         let (core, hasher) = self.filter.parts();
         protocol::drive(core, hasher, &mut self.map, operation)
     }
 
-    /// Inserts every key and tells how many were new. If there is an error, the keys before it are in.
+    /// Inserts every key and tells how many were new: many inserts in one call, whose memory is asked for in time.
+    ///
+    /// If there is an error, the keys before the one that failed are in, in the filter and in the map, and no other key is;
+    /// the same batch again is right. To have all or none, insert into a copy, or into a store.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
         let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.hasher.hash(key));
         keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
@@ -195,21 +204,14 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Doubles the filter.
     pub fn grow(&mut self) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
-        self.filter.grow(&self.map).map_err(|error| set_error(error, full))
+        self.filter.grow(&self.map).map_err(set_error(&self.filter.core))
     }
 
     /// Gives every key a fingerprint of fresh length, or as long as it has. Reads the whole map, once, and
     /// counts the keys.
     pub fn rejuvenate(&mut self) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
-        self.filter = self.filter.rebuild(&self.map, &[]).map_err(|error| set_error(error, full))?;
+        self.filter = self.filter.rebuild(&self.map, &[]).map_err(set_error(&self.filter.core))?;
         Ok(())
-    }
-
-    /// Slots in use, and slots: for errors.
-    fn full(&self) -> (u64, u64) {
-        (self.filter.used_slots(), self.filter.slots())
     }
 
     /// A set from a map that may have changed since the filter was saved: reads the whole map, once. Keys
@@ -225,8 +227,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             Record::Inserted(_) | Record::Removed(_) => None,
         };
         let apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
-        let full = (filter.used_slots(), filter.slots());
-        let filter = filter.rebuild(&map, &apart).map_err(|error| set_error(error, full))?;
+        let filter = filter.rebuild(&map, &apart).map_err(set_error(&filter.core))?;
         Ok(Self { filter, map })
     }
 
@@ -260,7 +261,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// were removed from the map only.
     pub fn recount(&mut self) -> Result<u64, SetError<M::Error>> {
         let (core, hasher) = self.filter.parts();
-        protocol::recount(core, hasher, &self.map).map_err(SetError::Map)
+        protocol::recount(core, hasher, &self.map)
     }
 
     /// Adds all keys of another set that hashes in the same way. What either filter has learned stays
@@ -273,13 +274,12 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         &mut self,
         other: &AdaptiveSet<N>,
     ) -> Result<(), SetError<M::Error>> {
-        let full = self.full();
         let mut merged = self.filter.try_clone()?;
-        merged.merge_from(&other.filter, &self.map, &other.map).map_err(|error| set_error(error, full))?;
+        merged.merge_from(&other.filter, &self.map, &other.map).map_err(set_error(&self.filter.core))?;
         // Whatever can fail comes before the first row is copied.
         if merged.expected_error_rate() > merged.highest_error_rate() {
             let union = protocol::Union { mine: &self.map, theirs: &other.map, rows: merged.len() };
-            merged = merged.rebuild(&union, &[]).map_err(|error| set_error(error, full))?;
+            merged = merged.rebuild(&union, &[]).map_err(set_error(&self.filter.core))?;
         }
         let filter = &self.filter;
         let new = protocol::copy_rows(&mut self.map, &other.map, |row| filter.contains(row.key))
@@ -298,11 +298,9 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// Checks the filter, that every key of the map has a fingerprint with its tag, and that every
-    /// fingerprint has a key. Reads everything. `Ok(Err(what))` says what is wrong.
-    pub fn validate(&self) -> Result<Result<(), String>, M::Error> {
-        if let Err(what) = self.filter.validate() {
-            return Ok(Err(what));
-        }
+    /// fingerprint has a key. Reads everything. [`Inconsistent`](SetError::Inconsistent) says what is wrong.
+    pub fn validate(&self) -> Result<(), SetError<M::Error>> {
+        self.filter.validate().map_err(SetError::Inconsistent)?;
         protocol::check(&self.filter.core, &self.filter.hasher, &self.map)
     }
 }

@@ -136,8 +136,7 @@ impl Builder {
     ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
         let keys = keys.into_iter();
         let AdaptiveFilter { core, hasher } = self.sized(keys.size_hint().0)?.build()?;
-        let words = keys.map(|key| Ok((KeyWords::new(&hasher, key), 0)));
-        let core = core.filled_with(None::<&crate::filter::core::Core<_>>, &[], words)?;
+        let core = core.filled_with(keys.map(|key| (KeyWords::new(&hasher, key), 0)))?;
         Ok(AdaptiveFilter { core, hasher })
     }
 
@@ -148,8 +147,7 @@ impl Builder {
     ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
         let hashes = hashes.into_iter();
         let AdaptiveFilter { core, hasher } = self.sized(hashes.size_hint().0)?.build()?;
-        let words = hashes.map(|hash| Ok((RawWords(hash), 0)));
-        let core = core.filled_with(None::<&crate::filter::core::Core<_>>, &[], words)?;
+        let core = core.filled_with(hashes.map(|hash| (RawWords(hash), 0)))?;
         Ok(AdaptiveFilter { core, hasher })
     }
 

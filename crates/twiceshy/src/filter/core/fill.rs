@@ -1,11 +1,9 @@
 //! Writing a table in the order of its fingerprints: what growing, merging and rebuilding come down to.
 
-use std::ops::Range;
-
 use super::Core;
-use super::cut::{Member, cut};
-use crate::codec::string::{Payload, Strings, Table};
-use crate::error::{Indistinguishable, RebuildError};
+use super::cut::{Member, Piece, cut};
+use crate::codec::string::{Payload, Strings};
+use crate::error::RebuildError;
 use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
@@ -16,48 +14,16 @@ pub(super) struct Filler<P> {
     loader: Loader<Extended>,
     pub(super) strings: Strings<P>,
     entries: u64,
+    /// How many fingerprints got fresh length.
+    pub(super) rejuvenated: u64,
     /// Room for the slots of one entry.
     slots: Vec<Slot>,
 }
 
-/// Entries of one quotient that are about to be appended: which of the encoded slots, and how many entries.
-struct PieceRun {
-    quotient: u64,
-    slots: Range<usize>,
-    entries: u64,
-}
-
-/// A filled table.
-pub(super) struct Filled {
-    pub(super) table: Table,
-    pub(super) has_stop: bool,
-    pub(super) entries: u64,
-}
-
-/// Why filling stopped.
-#[derive(Debug)]
-pub(super) enum FillError<E> {
-    Full,
-    Lookup(E),
-    Indistinguishable,
-    Memory(OutOfMemory),
-}
-
-impl<E> From<NoRoom> for FillError<E> {
+/// Whoever fills knows how many slots there are.
+impl<E> From<NoRoom> for RebuildError<E> {
     fn from(NoRoom: NoRoom) -> Self {
-        Self::Full
-    }
-}
-
-impl<E> From<Indistinguishable> for FillError<E> {
-    fn from(_: Indistinguishable) -> Self {
-        Self::Indistinguishable
-    }
-}
-
-impl<E> From<OutOfMemory> for FillError<E> {
-    fn from(error: OutOfMemory) -> Self {
-        Self::Memory(error)
+        Self::Full { slots: 0 }
     }
 }
 
@@ -70,7 +36,7 @@ impl<P: Payload> Filler<P> {
     ) -> Result<Self, OutOfMemory> {
         let strings = Strings::new(&shape, has_stop, payload);
         let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
-        Ok(Self { loader, strings, entries: 0, slots: Vec::new() })
+        Ok(Self { loader, strings, entries: 0, rejuvenated: 0, slots: Vec::new() })
     }
 
     /// Appends the first `len` bits of a hash, with what they carry.
@@ -106,29 +72,22 @@ impl<P: Payload> Filler<P> {
         &mut self,
         members: &mut [Member<W, P::Value>],
         from: u32,
-    ) -> Result<(), FillError<E>> {
+    ) -> Result<(), RebuildError<E>> {
         let pieces = cut(members, &self.strings, from)?;
         self.slots.clear();
-        let mut runs: Vec<PieceRun> = Vec::new();
-        for piece in pieces {
-            let first_word = piece.first(members).words.word(0);
-            let (quotient, start) = (self.loader.address().quotient(first_word), self.slots.len());
-            piece.encode(members, &self.strings, &mut self.slots);
-            match runs.last_mut().filter(|run| run.quotient == quotient) {
-                Some(run) => (run.slots.end, run.entries) = (self.slots.len(), run.entries + 1),
-                None => runs.push(PieceRun { quotient, slots: start..self.slots.len(), entries: 1 }),
-            }
+        let quotient = |piece: &Piece| self.loader.address().quotient(piece.first(members).words.word(0));
+        let mut runs = Vec::new();
+        for run in pieces.chunk_by(|one, other| quotient(one) == quotient(other)) {
+            let start = self.slots.len();
+            run.iter().for_each(|piece| piece.encode(members, &self.strings, &mut self.slots));
+            runs.push((quotient(&run[0]), start..self.slots.len()));
         }
-        self.loader.make_room(runs.iter().map(|run| (run.quotient, run.slots.len() as u64)))?;
-        for PieceRun { quotient, slots, entries } in runs {
+        self.loader.make_room(runs.iter().map(|(quotient, slots)| (*quotient, slots.len() as u64)))?;
+        for (quotient, slots) in runs {
             self.loader.push(quotient, &self.slots[slots])?;
-            self.entries += entries;
         }
+        self.entries += pieces.len() as u64;
         Ok(())
-    }
-
-    pub(super) fn finish(self) -> Filled {
-        Filled { has_stop: self.strings.has_stop(), table: self.loader.finish(), entries: self.entries }
     }
 }
 
@@ -139,12 +98,12 @@ impl<P: Payload> Core<P> {
     }
 
     /// Fills a table of the smallest size from `quotient_bits` on for which that works and which may be.
-    pub(super) fn fill_from<T, E>(
+    pub(super) fn fill_from<E>(
         &self,
         quotient_bits: u32,
         shape_for: impl Fn(u32) -> Option<(Shape, bool)>,
-        mut fill: impl FnMut((Shape, bool)) -> Result<T, FillError<E>>,
-    ) -> Result<T, RebuildError<E>> {
+        mut fill: impl FnMut((Shape, bool)) -> Result<Filler<P>, RebuildError<E>>,
+    ) -> Result<Filler<P>, RebuildError<E>> {
         let mut last = self.slots();
         for quotient_bits in quotient_bits..=Shape::MAX_QUOTIENT_BITS {
             let Some(size) = shape_for(quotient_bits).filter(|(shape, _)| self.may_have(shape)) else {
@@ -152,13 +111,21 @@ impl<P: Payload> Core<P> {
             };
             last = size.0.quotients();
             match fill(size) {
-                Ok(filled) => return Ok(filled),
-                Err(FillError::Full) => {}
-                Err(FillError::Lookup(error)) => return Err(RebuildError::Lookup(error)),
-                Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
-                Err(FillError::Memory(error)) => return Err(error.into()),
+                Err(RebuildError::Full { .. }) => {}
+                done => return done,
             }
         }
         Err(RebuildError::Full { slots: last })
+    }
+
+    /// This core with the table that was filled, which holds the same keys.
+    pub(super) fn with_filled(&self, filler: Filler<P>) -> Self {
+        let mut filled = self.with_table(filler.loader.finish(), filler.strings.has_stop());
+        filled.counters.growths += u64::from(filled.quotient_bits().saturating_sub(self.quotient_bits()));
+        filled.counters.rejuvenated += filler.rejuvenated;
+        filled.entries = filler.entries;
+        filled.set_len(self.len);
+        filled.versions.bump_all();
+        filled
     }
 }

@@ -7,9 +7,10 @@
 //! entry carries that, too, from now on. If it may not share, only the keys under the entry tell how they part.
 
 use super::{Core, Ticket};
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::string::{InsertNew, Outcome, Payload, Place, Plan, PlanNew, PlanReplace, Replace, Table};
-use crate::error::{Indistinguishable, InsertError, Stale};
+use crate::error::{Indistinguishable, InsertError, NeedsGrow, Stale};
+use crate::filter::macros::kernel;
 use crate::filter::room::{Effort, Remedy};
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
@@ -126,7 +127,7 @@ impl<P: Payload> Core<P> {
         effort: Effort,
         before: &mut Option<Table>,
     ) -> Result<Effort, InsertError> {
-        let (used, slots) = (self.used_slots(), self.slots());
+        let full = self.full();
         let error = match self.remedy(why, effort) {
             Remedy::TryHarder => {
                 self.table.bear(why);
@@ -140,8 +141,8 @@ impl<P: Payload> Core<P> {
                 }
                 Err(error) => error.into(),
             },
-            Remedy::Grow => InsertError::NeedsGrow { used, slots },
-            Remedy::None => InsertError::Full { used, slots },
+            Remedy::Grow => NeedsGrow { used: full.used, slots: full.slots }.into(),
+            Remedy::None => full.into(),
         };
         if let Some(before) = before.take() {
             self.table = before;
@@ -223,24 +224,15 @@ impl<P: Payload> Core<P> {
                 Remedy::Extend => return Ok(Room::NeedsExtension(why)),
                 Remedy::Grow => return Ok(Room::NeedsGrow),
                 Remedy::None => {
-                    return Err(InsertError::Full { used: self.used_slots(), slots: self.slots() });
+                    return Err(self.full().into());
                 }
             }
         }
     }
 }
 
-/// The usual insert.
-struct InsertAtGlance<'a, P: Payload> {
-    core: &'a mut Core<P>,
-    first_word: u64,
-    own: u64,
-}
-
-impl<P: Payload> Kernel for InsertAtGlance<'_, P> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.core.strings.insert_at_glance(cpu, &mut self.core.table, self.first_word, self.own)
-    }
+kernel! {
+    /// The usual insert.
+    InsertAtGlance<'a, P: Payload> { core: &'a mut Core<P>, first_word: u64, own: u64 } -> bool
+    |cpu| core.strings.insert_at_glance(cpu, &mut core.table, first_word, own)
 }

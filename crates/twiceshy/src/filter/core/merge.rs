@@ -5,8 +5,8 @@
 //! others, nearly all, are copied.
 
 use super::cut::Member;
-use super::fill::{FillError, Filler};
-use super::resize::{Grown, push_or_renew};
+use super::fill::Filler;
+use super::resize::push_or_renew;
 use super::{Core, Neighbour};
 use crate::codec::string::Payload;
 use crate::error::RebuildError;
@@ -40,11 +40,11 @@ impl<P: Payload> Core<P> {
             |bits| self.shape_for_union(other, bits),
             |size| {
                 let filler = self.filler(size)?;
-                Union { filler, mine: &mut mine, theirs: &mut theirs, rejuvenated: 0 }.fill(self, other)
+                Union { filler, mine: &mut mine, theirs: &mut theirs }.fill(self, other)
             },
         )?;
         let len = self.len + other.len;
-        *self = self.with_grown(merged);
+        *self = self.with_filled(merged);
         self.set_len(len);
         self.remainder_bits = self.remainder_bits.max(other.remainder_bits);
         Ok(())
@@ -56,7 +56,6 @@ struct Union<'a, P, F, G> {
     filler: Filler<P>,
     mine: &'a mut F,
     theirs: &'a mut G,
-    rejuvenated: u64,
 }
 
 /// A fingerprint and what it carries.
@@ -73,7 +72,7 @@ where
         mut self,
         one: &Core<P, A>,
         other: &Core<P, B>,
-    ) -> Result<Grown, FillError<E>> {
+    ) -> Result<Filler<P>, RebuildError<E>> {
         let payload = self.filler.strings.payload();
         let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
         loop {
@@ -95,19 +94,17 @@ where
                 }
                 (Some((a, _)), b) if b.is_none_or(|(b, _)| &*a < b) => {
                     if let Some((prefix, value)) = one.next() {
-                        let renewed = push_or_renew(&mut self.filler, &prefix, &value, self.mine)?;
-                        self.rejuvenated += u64::from(renewed);
+                        push_or_renew(&mut self.filler, &prefix, &value, self.mine)?;
                     }
                 }
                 _ => {
                     if let Some((prefix, value)) = other.next() {
-                        let renewed = push_or_renew(&mut self.filler, &prefix, &value, self.theirs)?;
-                        self.rejuvenated += u64::from(renewed);
+                        push_or_renew(&mut self.filler, &prefix, &value, self.theirs)?;
                     }
                 }
             }
         }
-        Ok(Grown { filled: self.filler.finish(), rejuvenated: self.rejuvenated })
+        Ok(self.filler)
     }
 
     /// Writes new fingerprints for all keys under a root, at least as long as those they had.
@@ -116,7 +113,7 @@ where
         root: &Prefix,
         mine: Vec<Carried<P::Value>>,
         theirs: Vec<Carried<P::Value>>,
-    ) -> Result<(), FillError<E>> {
+    ) -> Result<(), RebuildError<E>> {
         let fresh = self.filler.strings.bits_in(1);
         let member = |Neighbour { words, value }: Neighbour<W, P::Value>, carried: &[Carried<P::Value>]| {
             let own = carried.iter().find(|(prefix, _)| prefix.is_prefix_of(&words));
@@ -124,8 +121,8 @@ where
             let value = value.or_else(|| own.map(|(_, value)| value.clone())).unwrap_or_default();
             Member { words, value, least: fresh.max(len) }
         };
-        let my_keys = (self.mine)(root).map_err(FillError::Lookup)?;
-        let their_keys = (self.theirs)(root).map_err(FillError::Lookup)?;
+        let my_keys = (self.mine)(root).map_err(RebuildError::Lookup)?;
+        let their_keys = (self.theirs)(root).map_err(RebuildError::Lookup)?;
         let mut members: Vec<_> = my_keys.into_iter().map(|key| member(key, &mine)).collect();
         let payload = self.filler.strings.payload();
         for their in their_keys.into_iter().map(|key| member(key, &theirs)) {

@@ -32,6 +32,7 @@ mod fill;
 mod insert;
 mod iter;
 mod merge;
+mod persist;
 mod rebuild;
 mod replace;
 mod resize;
@@ -51,14 +52,16 @@ pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
 pub(crate) use shapes::{highest_rate, quotient_bits_for};
 
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
+use crate::error::Full;
+use crate::filter::macros::kernel;
+use crate::filter::settings::with_limits;
 use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
-use crate::table::Run;
-use stats::Counters;
+use crate::table::{Extended, Run, Shape};
 use ticket::Versions;
 
 /// Fingerprints, none of which is a prefix of another, in a table.
@@ -73,7 +76,7 @@ pub(crate) struct Core<P: Payload, B = Memory> {
     remainder_bits: u32,
     growth: Growth,
     versions: Versions,
-    counters: Counters,
+    counters: Stats,
 }
 
 /// A key under a fingerprint: its hash, and what it brings along, if that is not what the fingerprint carries.
@@ -82,27 +85,25 @@ pub(crate) struct Neighbour<W, V> {
     pub(crate) value: Option<V>,
 }
 
-/// What a core is, apart from its table: for builders, and for files.
-pub(crate) struct Settings<P> {
-    pub(crate) payload: P,
-    pub(crate) has_stop: bool,
-    pub(crate) entries: u64,
-    pub(crate) len: u64,
-    pub(crate) remainder_bits: u32,
-    pub(crate) growth: Growth,
-}
-
 impl<P: Payload> Core<P> {
-    /// The slot bits of a table that was never resized.
-    pub(crate) fn slot_bits_for(payload: P, remainder_bits: u32) -> u32 {
-        remainder_bits + payload.head_bits()
+    /// An empty one with remainders of at least so many bits.
+    pub(crate) fn empty(
+        payload: P,
+        quotient_bits: u32,
+        remainder_bits: u32,
+        growth: Growth,
+        limits: Option<(u8, u32)>,
+    ) -> Result<Self, OutOfMemory> {
+        let shape = Shape::new(quotient_bits, remainder_bits + payload.head_bits());
+        let table = Table::new(with_limits(shape.with_layout::<Extended>(), limits))?;
+        Ok(Self::new(table, false, payload, remainder_bits, growth))
     }
 
     /// An empty one of the same shape.
     pub(crate) fn empty_like(&self) -> Result<Self, OutOfMemory> {
         let mut empty = self.with_table(Table::new(*self.table.shape())?, self.strings.has_stop());
         (empty.len, empty.entries) = (0, 0);
-        empty.counters = Counters::default();
+        empty.counters = Stats::default();
         Ok(empty)
     }
 
@@ -130,12 +131,11 @@ impl<P: Payload> Core<P> {
 }
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
-    /// The fingerprints of a table.
-    pub(crate) fn new(table: Table<B>, settings: Settings<P>) -> Self {
-        let Settings { payload, has_stop, entries, len, remainder_bits, growth } = settings;
+    /// A core that counts no fingerprint yet.
+    fn new(table: Table<B>, has_stop: bool, payload: P, remainder_bits: u32, growth: Growth) -> Self {
         let strings = Strings::new(table.shape(), has_stop, payload);
-        let (versions, counters) = (Versions::new(), Counters::default());
-        Self { table, strings, entries, len, remainder_bits, growth, versions, counters }
+        let (versions, counters) = (Versions::new(), Stats::default());
+        Self { table, strings, entries: 0, len: 0, remainder_bits, growth, versions, counters }
     }
 
     /// A copy, or an error if there is no memory for it.
@@ -198,6 +198,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
     pub(crate) fn used_slots(&self) -> u64 {
         self.table.used()
+    }
+
+    /// The error if nothing helps.
+    pub(crate) fn full(&self) -> Full {
+        Full { used: self.used_slots(), slots: self.slots() }
     }
 
     /// How many slots may be in use at the present size.
@@ -292,32 +297,18 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 }
 
-struct Find<'a, P: Payload, B, W> {
-    core: &'a Core<P, B>,
-    words: &'a W,
-}
-
-impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Find<'_, P, B, W> {
-    type Output = (u64, Run, Found);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Core { table, strings, .. } = self.core;
-        let quotient = table.address().quotient(self.words.word(0));
+kernel! {
+    Find<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: &'a W } -> (u64, Run, Found)
+    |cpu| {
+        let Core { table, strings, .. } = core;
+        let quotient = table.address().quotient(words.word(0));
         let run = table.run(cpu, quotient);
-        (quotient, run, strings.find(table, run, self.words))
+        (quotient, run, strings.find(table, run, words))
     }
 }
 
-/// Small enough for registers, if the words are.
-struct Contains<'a, P: Payload, B, W> {
-    core: &'a Core<P, B>,
-    words: W,
-}
-
-impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for Contains<'_, P, B, W> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.core.strings.contains(cpu, &self.core.table, &self.words)
-    }
+kernel! {
+    /// Small enough for registers, if the words are.
+    Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
+    |cpu| core.strings.contains(cpu, &core.table, &words)
 }

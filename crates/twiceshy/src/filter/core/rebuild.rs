@@ -9,11 +9,10 @@
 use std::convert::Infallible;
 
 use super::cut::Member;
-use super::fill::{FillError, Filler};
-use super::resize::Grown;
+use super::fill::Filler;
 use super::{Core, Neighbour};
 use crate::codec::string::{Payload, Table};
-use crate::error::{Indistinguishable, OutOfMemory, RebuildError};
+use crate::error::{OutOfMemory, RebuildError};
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
 
@@ -31,16 +30,12 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
 impl<P: Payload> Core<P> {
     /// This empty core with all keys, which come in the order of their first words, with what they bring along.
-    /// `apart` is in order.
-    pub(crate) fn filled_with<B: AsRef<[u8]>, W: Words, E>(
+    pub(crate) fn filled_with<W: Words>(
         self,
-        old: Option<&Core<P, B>>,
-        apart: &[Prefix],
-        keys: impl Iterator<Item = Result<(W, P::Value), E>>,
-    ) -> Result<Self, RebuildError<E>> {
-        let mut filling = Filling::new(self, old, apart)?;
-        for row in keys {
-            let (words, value) = row.map_err(RebuildError::Lookup)?;
+        keys: impl Iterator<Item = (W, P::Value)>,
+    ) -> Result<Self, RebuildError<Infallible>> {
+        let mut filling = Filling::new(self, None::<&Self>, &[])?;
+        for (words, value) in keys {
             filling.add(words, value)?;
         }
         filling.finish()
@@ -71,15 +66,14 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         old: Option<&'a Core<P, B>>,
         apart: &'a [Prefix],
     ) -> Result<Self, OutOfMemory> {
-        let filler = empty.filler((*empty.table.shape(), empty.strings.has_stop()))?;
+        let filler = empty.filler(empty.size())?;
         Ok(Self { filler, settings: empty, old, apart, group: Vec::new(), keys: 0, last: 0 })
     }
 
     /// The core with all keys that came.
     pub(crate) fn finish<E>(mut self) -> Result<Core<P>, RebuildError<E>> {
         self.write()?;
-        let filled = self.filler.finish();
-        let mut core = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
+        let mut core = self.settings.with_filled(self.filler);
         core.counters = self.settings.counters;
         core.set_len(self.keys);
         Ok(core)
@@ -164,12 +158,10 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         // What they have in common now; in a larger table fresh fingerprints have more.
         let from = self.group_bits();
         loop {
-            match self.filler.push_cut::<_, Infallible>(&mut group, from) {
+            match self.filler.push_cut(&mut group, from) {
                 Ok(()) => break,
-                Err(FillError::Full) => self.grow()?,
-                Err(FillError::Indistinguishable) => return Err(Indistinguishable.into()),
-                Err(FillError::Memory(error)) => return Err(error.into()),
-                Err(FillError::Lookup(never)) => match never {},
+                Err(RebuildError::Full { .. }) => self.grow()?,
+                Err(error) => return Err(error),
             }
             let fresh = self.filler.strings.bits_in(1);
             group.iter_mut().for_each(|member| member.least = member.least.max(fresh));
@@ -181,20 +173,10 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
 
     /// Moves what was written to a larger table.
     fn grow<E>(&mut self) -> Result<(), RebuildError<E>> {
-        let size = (*self.settings.table.shape(), self.settings.strings.has_stop());
-        let nothing = Filler::new(size, self.settings.strings.payload(), 0)?;
-        let filled = std::mem::replace(&mut self.filler, nothing).finish();
-        let written = self.settings.with_grown(Grown { filled, rejuvenated: 0 });
+        let nothing = self.settings.filler(self.settings.size())?;
+        let written = self.settings.with_filled(std::mem::replace(&mut self.filler, nothing));
         let capacity = self.settings.capacity();
-        let mut nobody = |_: &Prefix| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(());
-        let filler = written.fill_from(
-            written.quotient_bits() + 1,
-            |bits| written.shape_for(bits),
-            |size| {
-                let mut filler = written.filler(size)?;
-                written.move_to(&mut filler, &mut nobody).map(|_| filler)
-            },
-        );
+        let filler = written.refilled(|_| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(()));
         self.filler = filler.map_err(|error| match error {
             RebuildError::Lookup(()) => RebuildError::Capacity { capacity },
             RebuildError::Memory(error) => RebuildError::Memory(error),

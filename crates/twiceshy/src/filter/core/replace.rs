@@ -1,10 +1,10 @@
 //! Putting something else in the place of an entry: what the keys under it need, or nothing.
 
-use super::cut::{Member, Piece, cut};
+use super::cut::{Member, cut};
 use super::{Core, Neighbour, Room, Ticket};
 use crate::bits::cpu::dispatch;
 use crate::codec::string::{Lengthen, Payload, Place, TakeOut, TakeOutAtGlance};
-use crate::error::{AdaptError, InsertError, Stale};
+use crate::error::{AdaptError, Indistinguishable, InsertError, Stale};
 use crate::filter::room::Effort;
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
@@ -95,7 +95,6 @@ impl<P: Payload> Core<P> {
         });
         let Some(first) = neighbours.next() else {
             self.take_out(place);
-            self.set_len(self.len.saturating_sub(1));
             return Ok(Adapted::Vanished);
         };
         let second = neighbours.next();
@@ -103,28 +102,29 @@ impl<P: Payload> Core<P> {
             return Ok(self.fixed(before));
         }
         let all = [first].into_iter().chain(second).chain(neighbours);
-        let mut members = self.members(place, all);
-        let pieces = cut(&mut members, &strings, from)?;
-        let slots = self.encode(&members, &pieces);
-        self.replace(&Parted { place: *place, slots, entries: pieces.len() as u64 })?;
+        self.replace(&self.parted(place, all)?)?;
         // After a crash the map may have keys that nobody told of.
         self.set_len(self.len);
         Ok(self.fixed(before))
     }
 
-    /// The keys under an entry and the least lengths of their fingerprints, ready to be cut.
-    fn members<W>(
+    /// The cut of the keys under an entry, with the least lengths of their fingerprints.
+    fn parted<W: Words>(
         &self,
         place: &Place,
         neighbours: impl Iterator<Item = (Neighbour<W, P::Value>, u32)>,
-    ) -> Vec<Member<W, P::Value>> {
+    ) -> Result<Parted, Indistinguishable> {
         let of_entry = self.value(&place.entry);
         let member = |(Neighbour { words, value }, least)| Member {
             words,
             value: value.unwrap_or_else(|| of_entry.clone()),
             least,
         };
-        neighbours.map(member).collect()
+        let mut members: Vec<_> = neighbours.map(member).collect();
+        let pieces = cut(&mut members, &self.strings, self.length(&place.entry))?;
+        let mut slots = Vec::new();
+        pieces.iter().for_each(|piece| piece.encode(&members, &self.strings, &mut slots));
+        Ok(Parted { place: *place, slots, entries: pieces.len() as u64 })
     }
 
     /// Counts a query that was a mistake until the table grew to make room for learning it.
@@ -163,12 +163,8 @@ impl<P: Payload> Core<P> {
         if !ticket.prefix.is_prefix_of(&key.words) {
             return Err(AdaptError::Stale(Stale));
         }
-        let from = ticket.prefix.len();
-        let least = from.max(self.strings.bits_in(1));
-        let mut members = self.members(&place, others.into_iter().chain([key]).map(|key| (key, least)));
-        let pieces = cut(&mut members, &self.strings, from)?;
-        let slots = self.encode(&members, &pieces);
-        Ok(Parted { place, slots, entries: pieces.len() as u64 })
+        let least = ticket.prefix.len().max(self.strings.bits_in(1));
+        Ok(self.parted(&place, others.into_iter().chain([key]).map(|key| (key, least)))?)
     }
 
     /// Whether there is room to [`replace`](Self::replace).
@@ -178,7 +174,7 @@ impl<P: Payload> Core<P> {
 
     /// Carries out a plan that was made since the core last changed. An error changes nothing.
     pub(crate) fn replace(&mut self, parted: &Parted) -> Result<(), AdaptError> {
-        self.put(&parted.place, &parted.slots).map_err(AdaptError::from_no_room)?;
+        self.put(&parted.place, &parted.slots)?;
         self.replaced(&parted.place, parted.entries);
         Ok(())
     }
@@ -200,9 +196,9 @@ impl<P: Payload> Core<P> {
                     let _ = self.put(&place, &slots);
                 }
                 self.versions.bump(ticket.prefix.word(0));
+                self.set_len(self.len.saturating_sub(1));
             }
         }
-        self.set_len(self.len.saturating_sub(1));
         Ok(())
     }
 
@@ -226,14 +222,14 @@ impl<P: Payload> Core<P> {
     pub(crate) fn remove_leftover(&mut self, prefix: &Prefix) {
         if let Some(place) = self.place_of(prefix) {
             self.take_out(&place);
-            self.set_len(self.len.saturating_sub(1));
         }
     }
 
-    /// Removes the entry at `place`.
+    /// Removes the entry at `place`, and counts a key less.
     fn take_out(&mut self, place: &Place) {
         dispatch(TakeOut { table: &mut self.table, place });
         self.replaced(place, 0);
+        self.set_len(self.len.saturating_sub(1));
     }
 
     /// The place of a ticket's fingerprint, unless something under it has changed.
@@ -242,15 +238,6 @@ impl<P: Payload> Core<P> {
             return Err(Stale);
         }
         self.place_of(&ticket.prefix).ok_or(Stale)
-    }
-
-    /// The slots for some pieces.
-    fn encode<W: Words>(&self, members: &[Member<W, P::Value>], pieces: &[Piece]) -> Vec<Slot> {
-        let mut slots = Vec::new();
-        for piece in pieces {
-            piece.encode(members, &self.strings, &mut slots);
-        }
-        slots
     }
 
     /// Counts the entries that have taken the place of another one.

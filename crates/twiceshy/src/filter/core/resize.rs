@@ -5,7 +5,7 @@
 //! length. That is a fraction of about `2^-r` of all fingerprints per doubling.
 
 use super::cut::Member;
-use super::fill::{FillError, Filled, Filler};
+use super::fill::Filler;
 use super::{Core, Growth, Neighbour};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::low_mask;
@@ -21,27 +21,21 @@ impl<P: Payload> Core<P> {
     /// asked for.
     pub(crate) fn grown<W: Words, E>(
         &self,
-        mut under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+        under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     ) -> Result<Self, RebuildError<E>> {
-        let grown = self.fill_from(
+        Ok(self.with_filled(self.refilled(under)?))
+    }
+
+    /// A larger table with all entries.
+    pub(super) fn refilled<W: Words, E>(
+        &self,
+        mut under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<Filler<P>, RebuildError<E>> {
+        self.fill_from(
             self.quotient_bits() + 1,
             |bits| self.shape_for(bits),
             |size| self.repack(size, &mut under),
-        )?;
-        Ok(self.with_grown(grown))
-    }
-
-    /// This core with another table that holds the same keys.
-    pub(super) fn with_grown(&self, Grown { filled, rejuvenated }: Grown) -> Self {
-        let mut counters = self.counters;
-        let bits = filled.table.shape().quotient_bits();
-        counters.growths += u64::from(bits.saturating_sub(self.quotient_bits()));
-        counters.rejuvenated += rejuvenated;
-        let mut grown = self.with_table(filled.table, filled.has_stop);
-        (grown.entries, grown.counters) = (filled.entries, counters);
-        grown.set_len(grown.len);
-        grown.versions.bump_all();
-        grown
+        )
     }
 
     /// Shrinks to the smallest number of slots that holds the contents, unless it could not come back to its size.
@@ -52,19 +46,17 @@ impl<P: Payload> Core<P> {
         if !may_come_back {
             return Ok(());
         }
-        let fits =
-            |bits: &u32| self.shape_for(*bits).is_some_and(|(shape, _)| self.entries <= slot_limit(&shape));
-        for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
-            let Some(size) = self.shape_for(quotient_bits) else { continue };
+        let sizes = (1..self.quotient_bits()).filter_map(|bits| self.shape_for(bits));
+        for size in sizes.filter(|(shape, _)| self.entries <= slot_limit(shape)) {
             // Quotients get shorter, so no fingerprint is too short for them.
             let mut nobody =
                 |_: &Prefix| Ok::<Vec<Neighbour<Prefix, P::Value>>, std::convert::Infallible>(Vec::new());
             match self.repack(size, &mut nobody) {
                 Ok(shrunk) => {
-                    *self = self.with_grown(shrunk);
+                    *self = self.with_filled(shrunk);
                     return Ok(());
                 }
-                Err(FillError::Memory(error)) => return Err(error),
+                Err(RebuildError::Memory(error)) => return Err(error),
                 Err(_) => {}
             }
         }
@@ -76,29 +68,14 @@ impl<P: Payload> Core<P> {
         &self,
         size: (Shape, bool),
         under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
-    ) -> Result<Grown, FillError<E>> {
+    ) -> Result<Filler<P>, RebuildError<E>> {
         let mut filler = self.filler(size)?;
-        let rejuvenated = self.move_to(&mut filler, under)?;
-        Ok(Grown { filled: filler.finish(), rejuvenated })
-    }
-
-    /// Appends all entries to a table that is being filled. Tells how many got fresh length.
-    pub(super) fn move_to<W: Words, E>(
-        &self,
-        filler: &mut Filler<P>,
-        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
-    ) -> Result<u64, FillError<E>> {
-        dispatch(MoveTo { core: self, filler, under, marker: std::marker::PhantomData })
+        dispatch(MoveTo { core: self, filler: &mut filler, under, marker: std::marker::PhantomData })?;
+        Ok(filler)
     }
 }
 
-/// A table of another size.
-pub(super) struct Grown {
-    pub(super) filled: Filled,
-    /// How many fingerprints got fresh length.
-    pub(super) rejuvenated: u64,
-}
-
+/// Appends all entries to a table that is being filled.
 struct MoveTo<'a, P: Payload, F, W, E> {
     core: &'a Core<P>,
     filler: &'a mut Filler<P>,
@@ -112,13 +89,12 @@ where
     W: Words,
     F: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
 {
-    type Output = Result<u64, FillError<E>>;
+    type Output = Result<(), RebuildError<E>>;
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) -> Self::Output {
         let Self { core, filler, under, .. } = self;
         let (table, strings) = (&core.table, core.strings);
         let single = Single::new(&strings, &filler.strings);
-        let mut rejuvenated = 0;
         for (quotient, run) in table.runs() {
             let mut slot = run.start;
             while slot < run.end {
@@ -131,35 +107,33 @@ where
                     continue;
                 }
                 let (prefix, value) = (strings.prefix(table, quotient, &entry), strings.value(table, &entry));
-                rejuvenated += u64::from(push_or_renew(filler, &prefix, &value, under)?);
+                push_or_renew(filler, &prefix, &value, under)?;
             }
         }
-        Ok(rejuvenated)
+        Ok(())
     }
 }
 
-/// Appends a fingerprint. If it is too short for the quotients of the new table, the keys under it get new
-/// ones, and the answer is `true`.
+/// Appends a fingerprint. If it is too short for the quotients of the new table, the keys under it get new ones.
 pub(super) fn push_or_renew<P: Payload, W: Words, E>(
     filler: &mut Filler<P>,
     prefix: &Prefix,
     value: &P::Value,
     under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
-) -> Result<bool, FillError<E>> {
+) -> Result<(), RebuildError<E>> {
     let least = filler.strings.bits_in(1);
     if prefix.len() >= filler.strings.position_bits() {
-        filler.push(prefix, prefix.len(), value)?;
-        return Ok(false);
+        return Ok(filler.push(prefix, prefix.len(), value)?);
     }
-    let neighbours = under(prefix).map_err(FillError::Lookup)?;
+    let neighbours = under(prefix).map_err(RebuildError::Lookup)?;
     let member = |Neighbour { words, value: own }| Member {
         words,
         value: own.unwrap_or_else(|| value.clone()),
         least,
     };
     let mut members: Vec<_> = neighbours.into_iter().map(member).collect();
-    filler.push_cut(&mut members, prefix.len())?;
-    Ok(true)
+    filler.rejuvenated += 1;
+    filler.push_cut(&mut members, prefix.len())
 }
 
 /// How an entry of a single slot moves to another table: some arithmetic, for speed.

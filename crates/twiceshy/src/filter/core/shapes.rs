@@ -9,7 +9,7 @@ use super::Core;
 use crate::codec::string::Payload;
 use crate::error::BuildError;
 use crate::filter::room::{Crowded, Effort, Remedy};
-use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
+use crate::filter::{MAX_LOAD_PERCENT, settings, slot_limit};
 use crate::table::{Full, Shape};
 
 /// The share of the slots, in percent, that a capacity leaves free for adaptations.
@@ -28,6 +28,13 @@ pub enum Growth {
     Refuse,
 }
 
+/// Without a limit.
+impl Default for Growth {
+    fn default() -> Self {
+        Self::Grow { max_bytes: None }
+    }
+}
+
 /// The highest error rate of a filter with remainders of at least this many bits: when it is as full as can
 /// be and, if it grows, has fingerprints of every age.
 pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
@@ -41,12 +48,7 @@ pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
 /// The fewest quotient bits with room for `keys` keys and some adaptations.
 pub(crate) fn quotient_bits_for(keys: u64) -> Result<u32, BuildError> {
     let room = |bits: u32| slot_limit(&Shape::new(bits, 1)) - (1 << bits) * ADAPTATION_PERCENT / 100;
-    (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= room(bits)).ok_or_else(|| BuildError::OutOfRange {
-        what: "capacity",
-        min: 0,
-        max: room(Shape::MAX_QUOTIENT_BITS),
-        found: keys,
-    })
+    settings::quotient_bits_for("capacity", keys, room)
 }
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
@@ -94,6 +96,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         self.with_stop(quotient_bits, bits)
     }
 
+    /// The shape of the table, and whether it has stop bits.
+    pub(super) fn size(&self) -> (Shape, bool) {
+        (*self.table.shape(), self.has_stop())
+    }
+
     fn has_stop(&self) -> bool {
         self.strings.has_stop()
     }
@@ -110,7 +117,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     ) -> Result<Option<(Shape, bool)>, BuildError> {
         if !matches!(self.growth, Growth::Grow { max_bytes: None }) {
             return Ok(match least <= self.quotient_bits() {
-                true => Some((*self.table.shape(), self.has_stop())),
+                true => Some(self.size()),
                 false => self.shape_for(least).filter(|(shape, _)| self.may_have(shape)),
             });
         }

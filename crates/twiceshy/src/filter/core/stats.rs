@@ -4,19 +4,9 @@ use super::Core;
 use super::shapes::highest_rate;
 use crate::codec::string::Payload;
 
-/// Counts of what mutating calls did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counters {
-    pub(super) reported: u64,
-    pub(super) fixed: u64,
-    pub(super) adaptation_slots: u64,
-    pub(super) growths: u64,
-    pub(super) rejuvenated: u64,
-}
-
 /// What happened to an [`AdaptiveFilter`](crate::AdaptiveFilter) since it was made or read. Queries are not counted: they change
 /// nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// False positives that were reported.
@@ -49,8 +39,7 @@ pub struct Lengths {
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(crate) fn stats(&self) -> Stats {
-        let Counters { reported, fixed, adaptation_slots, growths, rejuvenated } = self.counters;
-        Stats { reported, fixed, adaptation_slots, growths, rejuvenated }
+        self.counters
     }
 
     /// How long the fingerprints are, and which error rate follows. Reads the whole table.

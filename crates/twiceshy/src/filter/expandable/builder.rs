@@ -4,12 +4,11 @@ use super::ExpandableFilter;
 use super::lengths::{Lengths, Mode};
 use super::place::Settings;
 use crate::error::BuildError;
-use crate::filter::in_range;
+use crate::filter::settings::{
+    DEFAULT_ERROR_RATE, hasher_or_random, in_range, not_both, quotient_bits_for, setters, with_limits,
+};
 use crate::hash::Hasher;
 use crate::table::Shape;
-
-/// The error rate if none is given.
-const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
 
 /// The load, in percent, at which a table grows, if none is given.
 const DEFAULT_MAX_LOAD: u32 = 90;
@@ -43,134 +42,75 @@ pub struct Builder {
     max_load: Option<f64>,
     spread_growth: bool,
     hasher: Option<Hasher>,
-    #[cfg(any(test, fuzzing))]
     limits: Option<(u8, u32)>,
-    #[cfg(any(test, fuzzing))]
     block_bits: Option<u32>,
 }
 
 impl Builder {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
+    setters! {
+        /// What to give up for endless growth: space (the default), the constant error rate, or the growth itself.
+        mode(mode: Mode);
 
-    /// What to give up for endless growth: space (the default), the constant error rate, or the growth itself.
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
-        self
-    }
+        /// The highest probability that a key that was never inserted is found. The default is 1/512.
+        ///
+        /// It holds at every size with [`Mode::Growing`]. The other modes have it when they are full for the first
+        /// time, and up to `1 + d / 2` times of it after `d` doublings.
+        error_rate(rate: f64);
 
-    /// The highest probability that a key that was never inserted is found. The default is 1/512.
-    ///
-    /// It holds at every size with [`Mode::Growing`]. The other modes have it when they are full for the first
-    /// time, and up to `1 + d / 2` times of it after `d` doublings.
-    pub fn error_rate(mut self, rate: f64) -> Self {
-        self.error_rate = Some(rate);
-        self
-    }
+        /// Bits of a fingerprint that a new key stores in its slot at the size at the start, instead of an error
+        /// rate. A slot takes 3.1 bits more.
+        fingerprint_bits(bits: u32);
 
-    /// Bits of a fingerprint that a new key stores in its slot at the size at the start, instead of an error
-    /// rate. A slot takes 3.1 bits more.
-    pub fn fingerprint_bits(mut self, bits: u32) -> Self {
-        self.fingerprint_bits = Some(bits);
-        self
-    }
+        /// How many different keys fit before the filter grows for the first time, 57 if this is left out.
+        ///
+        /// A filter that starts large has fewer sizes to come, and keeps the same error rate with shorter
+        /// fingerprints. It never gets smaller than this.
+        capacity(keys: u64);
 
-    /// How many different keys fit before the filter grows for the first time, 57 if this is left out.
-    ///
-    /// A filter that starts large has fewer sizes to come, and keeps the same error rate with shorter
-    /// fingerprints. It never gets smaller than this.
-    pub fn capacity(mut self, keys: u64) -> Self {
-        self.capacity = Some(keys);
-        self
-    }
+        /// `2^bits` slots at the start, instead of a capacity.
+        quotient_bits(bits: u32);
 
-    /// `2^bits` slots at the start, instead of a capacity.
-    pub fn quotient_bits(mut self, bits: u32) -> Self {
-        self.quotient_bits = Some(bits);
-        self
-    }
+        /// The share of slots in use at which the filter grows, from 0.5 to 0.95; 0.9 if this is left out.
+        ///
+        /// A higher one saves space, a lower one time.
+        max_load(share: f64);
 
-    /// The share of slots in use at which the filter grows, from 0.5 to 0.95; 0.9 if this is left out.
-    ///
-    /// A higher one saves space, a lower one time.
-    pub fn max_load(mut self, share: f64) -> Self {
-        self.max_load = Some(share);
-        self
-    }
+        /// Spreads growth over the operations that follow, so that no single insert takes long; and shrinking in the
+        /// same way, so that no single removal does.
+        ///
+        /// While the filter grows (for about a tenth of the inserts between two doublings), the old and the new table
+        /// are both in memory, and queries take up to twice as long. While it shrinks (for about one operation per 32
+        /// slots), both are in memory, too; queries take no longer. Keys in the order of their hashes lie close together, and
+        /// whatever moves shifts those that came since: if that costs too much, the rest moves at once.
+        spread_growth(spread: bool);
 
-    /// Spreads growth over the operations that follow, so that no single insert takes long; and shrinking in the
-    /// same way, so that no single removal does.
-    ///
-    /// While the filter grows (for about a tenth of the inserts between two doublings), the old and the new table
-    /// are both in memory, and queries take up to twice as long. While it shrinks (for about one operation per 32
-    /// slots), both are in memory, too; queries take no longer. Keys in the order of their hashes lie close together, and
-    /// whatever moves shifts those that came since: if that costs too much, the rest moves at once.
-    pub fn spread_growth(mut self, spread: bool) -> Self {
-        self.spread_growth = spread;
-        self
-    }
-
-    /// How to hash keys. The default is a keyed hash with a fresh random key.
-    pub fn hasher(mut self, hasher: Hasher) -> Self {
-        self.hasher = Some(hasher);
-        self
-    }
-
-    /// Small internal limits make rare paths common.
-    #[cfg(any(test, fuzzing))]
-    pub fn limits(mut self, offset_max: u8, spill_slots: u32) -> Self {
-        self.limits = Some((offset_max, spill_slots));
-        self
-    }
-
-    /// Only so many bits of every word of a hash, so that fingerprints soon need the next word. Such a filter
-    /// is for keys or for raw hashes, not for both.
-    #[cfg(any(test, fuzzing))]
-    pub fn block_bits(mut self, bits: u32) -> Self {
-        self.block_bits = Some(bits);
-        self
+        /// Only so many bits of every word of a hash, so that fingerprints soon need the next word. Such a filter
+        /// is for keys or for raw hashes, not for both.
+        #[cfg(any(test, fuzzing))]
+        block_bits(bits: u32);
     }
 
     /// The empty filter.
     pub fn build(self) -> Result<ExpandableFilter, BuildError> {
         let settings = self.settings()?;
-        let hasher = match self.hasher {
-            Some(hasher) => hasher,
-            None => Hasher::random()?,
-        };
-        Ok(ExpandableFilter::from_settings(settings, hasher)?)
+        Ok(ExpandableFilter::from_settings(settings, hasher_or_random(self.hasher)?)?)
     }
 
     fn settings(&self) -> Result<Settings, BuildError> {
-        if self.error_rate.is_some() && self.fingerprint_bits.is_some() {
-            return Err(BuildError::Contradiction { first: "error_rate", second: "fingerprint_bits" });
-        }
-        if self.capacity.is_some() && self.quotient_bits.is_some() {
-            return Err(BuildError::Contradiction { first: "capacity", second: "quotient_bits" });
-        }
+        not_both(("error_rate", self.error_rate), ("fingerprint_bits", self.fingerprint_bits))?;
+        not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         let max_load = match self.max_load {
             None => DEFAULT_MAX_LOAD,
             Some(share) if (0.5..=0.95).contains(&share) => (share * 100.0).round() as u32,
             Some(found) => return Err(BuildError::MaxLoad { found }),
         };
-        let template = Shape::new(1, 2);
-        #[cfg(any(test, fuzzing))]
-        let template = match self.limits {
-            Some((offset_max, spill)) => template.with_limits(offset_max, spill).expect("sensible limits"),
-            None => template,
-        };
-        #[cfg(any(test, fuzzing))]
-        let block_bits = self.block_bits.unwrap_or(64);
-        #[cfg(not(any(test, fuzzing)))]
-        let block_bits = 64;
         let mut settings = Settings {
             lengths: Lengths::with_bits(self.mode, 1, 1),
             max_load,
             spread_growth: self.spread_growth,
             least_quotient_bits: DEFAULT_QUOTIENT_BITS,
-            block_bits,
-            template,
+            block_bits: self.block_bits.unwrap_or(64),
+            template: with_limits(Shape::new(1, 2), self.limits),
         };
         let start = self.start(&settings)?;
         settings.least_quotient_bits = start;
@@ -193,10 +133,7 @@ impl Builder {
             (_, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
             (None, None) => Ok(DEFAULT_QUOTIENT_BITS),
             (Some(keys), None) => {
-                let limit = |bits: u32| settings.slot_limit(&Shape::new(bits, 2));
-                let max = limit(Shape::MAX_QUOTIENT_BITS);
-                let fits = (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= limit(bits));
-                fits.ok_or(BuildError::OutOfRange { what: "capacity", min: 0, max, found: keys })
+                quotient_bits_for("capacity", keys, |bits| settings.slot_limit(&Shape::new(bits, 2)))
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Filling a table from a stream of entries in ascending order: growing, halving and merging come down to this.
 
 use super::fingerprint::Entry;
+use super::place::NoPlace;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::counted;
-use crate::mem::OutOfMemory;
-use crate::table::{Loader, NoRoom, Shape, Table};
+use crate::table::{Loader, Shape, Table};
 
 /// A table with all entries of a stream that are long enough for it, and the others.
 pub(super) struct Filled {
@@ -12,28 +12,13 @@ pub(super) struct Filled {
     pub(super) too_short: Vec<Entry>,
 }
 
-/// Why filling stopped.
-pub(super) enum FillError {
-    Full,
-    /// An entry was smaller than the one before it.
-    Unsorted,
-    TooManyCopies,
-    Memory(OutOfMemory),
-}
-
-impl From<NoRoom> for FillError {
-    fn from(NoRoom: NoRoom) -> Self {
-        Self::Full
-    }
-}
-
 /// Fills a table with all entries that have at least its quotient bits; cuts off what does not fit a slot.
 pub(super) fn fill(
     shape: Shape,
     limit: u64,
     entries: impl Iterator<Item = Entry>,
-) -> Result<Filled, FillError> {
-    let loader = Loader::new(shape, limit).map_err(FillError::Memory)?.extending(u64::MAX);
+) -> Result<Filled, NoPlace> {
+    let loader = Loader::new(shape, limit).map_err(NoPlace::Memory)?.extending(u64::MAX);
     dispatch(FillFrom { loader, entries })
 }
 
@@ -43,7 +28,7 @@ struct FillFrom<I> {
 }
 
 impl<I: Iterator<Item = Entry>> Kernel for FillFrom<I> {
-    type Output = Result<Filled, FillError>;
+    type Output = Result<Filled, NoPlace>;
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) -> Self::Output {
         let Self { mut loader, entries } = self;
@@ -58,11 +43,11 @@ impl<I: Iterator<Item = Entry>> Kernel for FillFrom<I> {
             }
             let next = entry.fingerprint.in_table(&shape);
             if next == last && count > 0 {
-                count = count.checked_add(entry.count).ok_or(FillError::TooManyCopies)?;
+                count = count.checked_add(entry.count).ok_or(NoPlace::TooManyCopies)?;
                 continue;
             }
             if next < last {
-                return Err(FillError::Unsorted);
+                return Err(NoPlace::Unsorted);
             }
             if count > 0 {
                 counted::push(&mut loader, last.0, last.1, count)?;

@@ -194,6 +194,12 @@ impl ExpandableFilter {
     }
 
     pub(super) fn no_place(&self, why: NoPlace) -> ExpandError {
-        why.into_error(self.used_slots(), self.slots())
+        let (used, slots) = (self.used_slots(), self.slots());
+        match why {
+            NoPlace::Crowded | NoPlace::Unsorted => ExpandError::Crowded { used, slots },
+            NoPlace::Exhausted => ExpandError::Exhausted { slots },
+            NoPlace::TooManyCopies => ExpandError::TooManyCopies,
+            NoPlace::Memory(error) => ExpandError::Memory(error),
+        }
     }
 }

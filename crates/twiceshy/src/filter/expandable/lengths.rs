@@ -31,7 +31,7 @@
 //! From 2^6 slots at the start to 2^24, with ε = 1/512, this makes 12 bits for a new key instead of 19.
 
 use crate::error::BuildError;
-use crate::filter::check_rate;
+use crate::filter::settings::check_rate;
 use crate::table::Shape;
 
 /// How an [`ExpandableFilter`](super::ExpandableFilter) grows.

@@ -1,13 +1,14 @@
 //! One table of the chain, and the smaller one that it replaces while growth is spread out.
 
 use super::fingerprint::{Entry, Fingerprint, Hash};
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::aged::Longest;
 use crate::codec::counted::{self, Change, Entries};
+use crate::filter::macros::kernel;
 use crate::filter::room::Effort;
 use crate::filter::union::Union;
 use crate::mem::{Memory, OutOfMemory};
-use crate::table::{Full, Limits, Run, Shape, Table};
+use crate::table::{Full, Limits, Run, Table};
 
 /// A table, and what has not moved to it yet.
 pub(super) struct Level<B = Memory> {
@@ -33,11 +34,6 @@ pub(super) enum Which {
 }
 
 impl Level {
-    /// An empty level.
-    pub(super) fn new(shape: Shape, limit: u64) -> Result<Self, OutOfMemory> {
-        Ok(Self { table: Table::new(shape)?, limit, old: None })
-    }
-
     /// Whether edits in a crowd have cost more than filling the table anew.
     pub(super) fn is_crowded(&self) -> bool {
         self.table.crowd_work() > self.limits(Effort::Usual).work
@@ -166,16 +162,9 @@ pub(super) fn read_run<B: AsRef<[u8]>>(table: &Table<B>, quotient: u64) -> (Vec<
     dispatch(ReadRun { table, quotient })
 }
 
-struct ReadRun<'a, B> {
-    table: &'a Table<B>,
-    quotient: u64,
-}
-
-impl<B: AsRef<[u8]>> Kernel for ReadRun<'_, B> {
-    type Output = (Vec<Entry>, Run);
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, quotient } = self;
+kernel! {
+    ReadRun<'a, B: AsRef<[u8]>> { table: &'a Table<B>, quotient: u64 } -> (Vec<Entry>, Run)
+    |cpu| {
         let run = table.run(cpu, quotient);
         let (mut entries, mut at) = (Vec::new(), run.start);
         while at < run.end {
@@ -215,19 +204,9 @@ impl<B: AsRef<[u8]>> Iterator for Strings<'_, B> {
     }
 }
 
-struct ChangeCount<'a> {
-    table: &'a mut Table,
-    fingerprint: Fingerprint,
-    change: Change,
-    limits: Limits,
-}
-
-impl Kernel for ChangeCount<'_> {
-    /// How many copies there were before.
-    type Output = Result<u64, Full>;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, fingerprint, change, limits } = self;
+kernel! {
+    ChangeCount<'a> { table: &'a mut Table, fingerprint: Fingerprint, change: Change, limits: Limits } -> Result<u64, Full>
+    |cpu| {
         let (quotient, slot) = fingerprint.in_table(table.shape());
         counted::change(cpu, table, quotient, slot, change, limits)
     }

@@ -56,12 +56,11 @@ pub use lengths::Mode;
 pub use persist::View;
 pub use stats::{AgeStats, Stats, TableStats};
 
-use std::fmt;
-
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
 use crate::codec::{aged, stop};
 use crate::error::{BuildError, ExpandError};
+use crate::filter::macros::{cloned, kernel, shown};
 use crate::filter::room::Effort;
 use crate::hash::Hasher;
 use crate::key::Key;
@@ -135,7 +134,7 @@ impl ExpandableFilter {
 
     /// Chooses mode, error rate, hash and how the filter grows.
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder::default()
     }
 
     /// An empty filter of the size at the start that hashes and grows in the same way: the two can be merged.
@@ -144,9 +143,8 @@ impl ExpandableFilter {
     }
 
     fn from_settings(settings: Settings, hasher: Hasher) -> Result<Self, OutOfMemory> {
-        let shape = settings.shape(None, settings.least_quotient_bits);
-        let level = Level::new(shape, settings.slot_limit(&shape))?;
-        Ok(Self::from_levels(vec![level], hasher, settings, 0))
+        let table = Table::new(settings.shape(None, settings.least_quotient_bits))?;
+        Ok(Self::from_levels(vec![settings.level(table)], hasher, settings, 0))
     }
 
     /// Inserts a copy of `key`. `true` if no copy of its full fingerprint was there before.
@@ -308,7 +306,6 @@ impl ExpandableFilter {
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     fn from_levels(levels: Vec<Level<B>>, hasher: Hasher, settings: Settings, len: u64) -> Self {
-        let moves = Moves::default();
         let mut filter = Self {
             levels,
             hasher,
@@ -318,7 +315,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
             shrink_below: 0,
             crowded_at: None,
             smaller: None,
-            moves,
+            moves: Moves::default(),
         };
         filter.sum_up_levels();
         filter
@@ -457,31 +454,10 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     }
 }
 
-/// Copies the filter.
-///
-/// # Panics
-///
-/// If there is no memory for the copy; [`try_clone`](ExpandableFilter::try_clone) returns an error then.
-impl Clone for ExpandableFilter {
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-/// A summary, without the hash key and without the contents.
-impl<B: AsRef<[u8]>> fmt::Debug for ExpandableFilter<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExpandableFilter")
-            .field("mode", &self.mode())
-            .field("len", &self.len)
-            .field("quotient_bits", &self.quotient_bits())
-            .field("fingerprint_bits", &self.fingerprint_bits())
-            .field("used_slots", &self.used_slots())
-            .field("chain_len", &self.chain_len())
-            .field("size_in_bytes", &self.size_in_bytes())
-            .field("hasher", &self.hasher)
-            .finish()
-    }
+cloned!(ExpandableFilter);
+shown! {
+    ExpandableFilter:
+    mode, len, quotient_bits, fingerprint_bits, used_slots, chain_len, size_in_bytes, hasher
 }
 
 /// Inserts all keys.
@@ -519,47 +495,27 @@ impl<K: Key> FromIterator<K> for ExpandableFilter {
     }
 }
 
-/// Whether a table that compares only the first 64 bits of a hash has a prefix of it.
-struct ContainsHere<'a, B> {
+kernel! {
+    /// Whether a table that compares only the first 64 bits of a hash has a prefix of it.
     // Two fields of a word each fit registers; with a third one all of them would go through memory.
-    table: &'a Table<B>,
-    hash: u64,
+    ContainsHere<'a, B: AsRef<[u8]>> { table: &'a Table<B>, hash: u64 } -> bool
+    |cpu| aged::contains(cpu, table, hash)
 }
 
-impl<B: AsRef<[u8]>> Kernel for ContainsHere<'_, B> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        aged::contains(cpu, self.table, self.hash)
-    }
-}
-
-struct InsertAtGlance<'a> {
-    table: &'a mut Table,
-    hash: u64,
-}
-
-impl Kernel for InsertAtGlance<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = self.table.address().split(self.hash);
-        let slot_bits = self.table.shape().slot_bits();
+kernel! {
+    InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
+    |cpu| {
+        let (quotient, window) = table.address().split(hash);
+        let slot_bits = table.shape().slot_bits();
         let slot = stop::encode(window >> 1, slot_bits - 1, slot_bits);
-        counted::insert_at_glance(cpu, self.table, quotient, slot)
+        counted::insert_at_glance(cpu, table, quotient, slot)
     }
 }
 
-struct RemoveAtGlance<'a> {
-    table: &'a mut Table,
-    hash: u64,
-}
-
-impl Kernel for RemoveAtGlance<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, window) = self.table.address().split(self.hash);
-        aged::remove_at_glance(cpu, self.table, quotient, window)
+kernel! {
+    RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
+    |cpu| {
+        let (quotient, window) = table.address().split(hash);
+        aged::remove_at_glance(cpu, table, quotient, window)
     }
 }

@@ -14,6 +14,7 @@ use crate::table::{Plain, Shape, Table};
 stored! {
     ExpandableFilter, View, "an expandable filter",
     r#"let filter: ExpandableFilter = ["ant", "bee"].into_iter().collect();"#,
+    => r#"contains("ant")"#
 }
 
 impl<B: AsRef<[u8]>> Kind for ExpandableFilter<B> {
@@ -55,10 +56,7 @@ impl<B: AsRef<[u8]>> Kind for ExpandableFilter<B> {
         let mut levels: Vec<Level<B>> = Vec::new();
         for (record, table) in records.into_iter().zip(body.tables(&described)?) {
             match (record.moved, levels.last_mut()) {
-                (None, _) => {
-                    let limit = settings.slot_limit(table.shape());
-                    levels.push(Level { table, limit, old: None });
-                }
+                (None, _) => levels.push(settings.level(table)),
                 (Some(moved), Some(level)) if level.old.is_none() => level.old = Some(Old { table, moved }),
                 (Some(_), _) => {
                     return Err(ReadError::Inconsistent("two tables move to the same one".into()));

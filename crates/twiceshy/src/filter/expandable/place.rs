@@ -3,14 +3,13 @@
 //! An entry belongs to the first table that has no more quotient bits than the entry has bits. So every entry
 //! of a table is longer than all entries of the tables after it, and tables get smaller along the chain.
 
-use super::fill::{FillError, Filled, fill};
+use super::fill::{Filled, fill};
 use super::fingerprint::Entry;
 use super::lengths::{Lengths, Mode};
 use super::level::Level;
-use crate::error::ExpandError;
 use crate::filter::union::Union;
 use crate::mem::OutOfMemory;
-use crate::table::Shape;
+use crate::table::{NoRoom, Shape, Table};
 
 /// What was chosen when the filter was built.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,15 +40,9 @@ pub(super) enum NoPlace {
     Memory(OutOfMemory),
 }
 
-impl NoPlace {
-    /// The error of an operation on a filter with this many slots.
-    pub(super) fn into_error(self, used: u64, slots: u64) -> ExpandError {
-        match self {
-            Self::Crowded | Self::Unsorted => ExpandError::Crowded { used, slots },
-            Self::Exhausted => ExpandError::Exhausted { slots },
-            Self::TooManyCopies => ExpandError::TooManyCopies,
-            Self::Memory(error) => ExpandError::Memory(error),
-        }
+impl From<NoRoom> for NoPlace {
+    fn from(NoRoom: NoRoom) -> Self {
+        Self::Crowded
     }
 }
 
@@ -58,6 +51,11 @@ impl Settings {
     pub(super) fn slot_limit(&self, shape: &Shape) -> u64 {
         // There are at most 2^48 quotients, so this does not overflow.
         shape.quotients() * u64::from(self.max_load) / 100
+    }
+
+    /// A table of a chain.
+    pub(super) fn level<B: AsRef<[u8]>>(&self, table: Table<B>) -> Level<B> {
+        Level { limit: self.slot_limit(table.shape()), table, old: None }
     }
 
     /// The shape of a table of `2^quotient_bits` slots after one with `above` quotient bits; of the active
@@ -87,7 +85,7 @@ impl Settings {
         loop {
             let Filled { table, too_short } = filled;
             let above = table.shape().quotient_bits();
-            levels.push(Level { limit: self.slot_limit(table.shape()), table, old: None });
+            levels.push(self.level(table));
             if too_short.is_empty() {
                 return Ok(levels);
             }
@@ -124,11 +122,8 @@ impl Settings {
             match fill(shape, limit, entries()) {
                 // All entries went on to the next table: that could go on for ever.
                 Ok(filled) if above.is_some() && filled.table.used() == 0 => return Err(NoPlace::Crowded),
-                Ok(filled) => return Ok(filled),
-                Err(FillError::Full) => continue,
-                Err(FillError::Unsorted) => return Err(NoPlace::Unsorted),
-                Err(FillError::TooManyCopies) => return Err(NoPlace::TooManyCopies),
-                Err(FillError::Memory(error)) => return Err(NoPlace::Memory(error)),
+                Err(NoPlace::Crowded) => continue,
+                done => return done,
             }
         }
         Err(NoPlace::Crowded)

@@ -26,7 +26,7 @@ use super::spread::Pace;
 use crate::codec::counted::Change;
 use crate::filter::room::Effort;
 use crate::mem::OutOfMemory;
-use crate::table::Full;
+use crate::table::{Full, Table};
 
 /// Tables half as large, and how much is in them.
 pub(super) struct Smaller {
@@ -41,10 +41,7 @@ impl Smaller {
     /// Empty tables for all entries of a filter.
     fn new(filter: &ExpandableFilter) -> Result<Self, OutOfMemory> {
         let settings = &filter.settings;
-        let level = |above: Option<u32>, bits: u32| {
-            let shape = settings.shape(above, bits);
-            Level::new(shape, settings.slot_limit(&shape))
-        };
+        let level = |above, bits| Table::new(settings.shape(above, bits)).map(|table| settings.level(table));
         let quotient_bits = filter.quotient_bits();
         let mut bits = quotient_bits - 1;
         let mut levels = vec![level(None, bits)?];

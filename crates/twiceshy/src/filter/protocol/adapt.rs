@@ -1,6 +1,6 @@
 //! Learning from a mistake, when it is made and when it is read from a journal.
 
-use super::{Machine, OperationError, Reader, Step, Wanted, is_same_key, not_adapted};
+use super::{Attempt, Machine, Reader, Step, Wanted, is_same_key};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
@@ -25,36 +25,26 @@ impl<'k, V> Adapt<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Adapt<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Adapt<'k, P::Value> {
     type Output = Adapted;
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, Adapted>, OperationError> {
-        loop {
-            let ticket = match &self.ticket {
-                Some(ticket) => ticket,
-                None => match core.query_value(&reader.words(self.row), &reader.value(self.row)) {
-                    Some(ticket) => self.ticket.insert(ticket),
-                    None if self.was_positive => return Ok(Step::Done(core.fixed_by_growth())),
-                    None => return Ok(Step::Done(Adapted::NotPositive)),
-                },
-            };
-            self.was_positive = true;
-            let Some(rows) = &self.rows else {
-                return Ok(Step::Rows(Wanted::all(reader.listed(ticket.prefix()))));
-            };
-            let error = match adapt_by_rows(core, reader, ticket, self.row, rows) {
-                Ok(adapted) => return Ok(Step::Done(adapted)),
-                Err(error) => error,
-            };
-            (self.ticket, self.rows) = (None, None);
-            if let Some(step) = not_adapted(error) {
-                return step;
-            }
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Adapted> {
+        if self.ticket.is_none() {
+            self.ticket = core.query_value(&reader.words(self.row), &reader.value(self.row));
         }
+        let Some(ticket) = &self.ticket else {
+            let adapted = if self.was_positive { core.fixed_by_growth() } else { Adapted::NotPositive };
+            return Ok(Some(Step::Done(adapted)));
+        };
+        self.was_positive = true;
+        let Some(rows) = &self.rows else {
+            return Ok(Some(Step::Rows(Wanted::all(reader.listed(ticket.prefix())))));
+        };
+        let adapted = adapt_by_rows(core, reader, ticket, self.row, rows);
+        if adapted.is_err() {
+            (self.ticket, self.rows) = (None, None);
+        }
+        Ok(Some(Step::Done(adapted?)))
     }
 
     fn rows(&mut self, rows: Rows) {
@@ -101,34 +91,20 @@ impl<'k, V> Separate<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Separate<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Separate<'k, P::Value> {
     type Output = ();
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, ()>, OperationError> {
-        loop {
-            let ticket = match &self.ticket {
-                Some(ticket) => ticket,
-                None => match core.query_prefix(self.apart) {
-                    Some(ticket) => self.ticket.insert(ticket),
-                    None => return Ok(Step::Done(())),
-                },
-            };
-            let Some(rows) = &self.rows else {
-                return Ok(Step::Rows(Wanted::all(reader.listed(ticket.prefix()))));
-            };
-            let error = match core.separate(ticket, self.apart, reader.neighbours(ticket.prefix(), rows)) {
-                Ok(_) => return Ok(Step::Done(())),
-                Err(error) => error,
-            };
-            (self.ticket, self.rows) = (None, None);
-            if let Some(step) = not_adapted(error) {
-                return step;
-            }
-        }
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
+        let Some(ticket) = self.ticket.take().or_else(|| core.query_prefix(self.apart)) else {
+            return Ok(Some(Step::Done(())));
+        };
+        let Some(rows) = self.rows.take() else {
+            let listed = reader.listed(ticket.prefix());
+            self.ticket = Some(ticket);
+            return Ok(Some(Step::Rows(Wanted::all(listed))));
+        };
+        core.separate(&ticket, self.apart, reader.neighbours(ticket.prefix(), &rows))?;
+        Ok(Some(Step::Done(())))
     }
 
     fn rows(&mut self, rows: Rows) {

@@ -1,13 +1,13 @@
 //! The driver of a set: it has filter and map for itself, and everything happens at once, the map first.
 
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use super::whole::{grown, set_error};
 use super::{Machine, MoreRoom, OperationError, Reader, Step};
 use crate::codec::string::Payload;
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Room};
-use crate::reverse_map::{Lookup, ReverseMap, Row};
+use crate::reverse_map::{Lookup, ReverseMap, Visit};
 
 /// Carries out an operation, on a larger core if there is no room. The larger core is taken over only if the operation works
 /// there, so that an error leaves everything as it was.
@@ -21,7 +21,7 @@ where
     P: Payload,
     R: Reader<P>,
     M: ReverseMap,
-    O: Machine<'k, P::Value>,
+    O: Machine<'k, P, R>,
 {
     let mut larger: Option<Core<P>> = None;
     loop {
@@ -34,8 +34,7 @@ where
             }
             Step::Delete(row) => operation.answer(map.remove(row.hash, row.key).map_err(SetError::Map)?),
             Step::Room(more) => {
-                let full = (now.used_slots(), now.slots());
-                larger = Some(with_room(now, reader, &more, map).map_err(|error| set_error(error, full))?);
+                larger = Some(with_room(now, reader, &more, map).map_err(set_error(now))?);
             }
             Step::Done(done) => {
                 if let Some(larger) = larger {
@@ -66,11 +65,7 @@ pub(crate) struct ReadOnly<'a, L: ?Sized>(pub(crate) &'a L);
 impl<L: Lookup + ?Sized> Lookup for ReadOnly<'_, L> {
     type Error = L::Error;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), L::Error> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), L::Error> {
         self.0.visit(hashes, visit)
     }
 
@@ -92,7 +87,7 @@ impl<L: Lookup + ?Sized> ReverseMap for ReadOnly<'_, L> {
 impl<E> From<OperationError> for SetError<E> {
     fn from(error: OperationError) -> Self {
         match error {
-            OperationError::Full { used, slots } => Self::Full { used, slots },
+            OperationError::Full(error) => error.into(),
             OperationError::Indistinguishable(error) => error.into(),
             OperationError::Memory(error) => error.into(),
         }

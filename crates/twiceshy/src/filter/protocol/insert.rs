@@ -3,7 +3,7 @@
 //! A key that no fingerprint covers is certainly new, and the map need not be asked. One that is covered may be new or not;
 //! the map knows. One that may not share the fingerprint which covers it is parted from the keys under it.
 
-use super::{Machine, MoreRoom, OperationError, Reader, Step, Wanted, is_same_key, no_room, not_adapted};
+use super::{Attempt, Machine, MoreRoom, Reader, Step, Wanted, is_same_key};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
@@ -65,25 +65,16 @@ impl<'k> Insert<'k> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Insert<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Insert<'k, P::Value> {
     type Output = bool;
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, bool>, OperationError> {
-        loop {
-            let step = match self.ticket.take() {
-                None => self.enter(core, reader),
-                Some(ticket) if core.strings().payload().covers(&ticket.value, &self.value) => {
-                    self.enter_covered(core, ticket)
-                }
-                Some(ticket) => self.enter_apart(core, reader, ticket),
-            };
-            if let Some(step) = step {
-                return step;
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
+        match self.ticket.take() {
+            None => self.enter(core, reader),
+            Some(ticket) if core.strings().payload().covers(&ticket.value, &self.value) => {
+                self.enter_covered(core, ticket)
             }
+            Some(ticket) => self.enter_apart(core, reader, ticket),
         }
     }
 
@@ -111,33 +102,25 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         &mut self,
         core: &mut Core<P>,
         reader: &R,
-    ) -> Option<Result<Step<'k, bool>, OperationError>> {
+    ) -> Attempt<'k, bool> {
         let words = reader.words(self.row);
-        if matches!(self.order, Order::MapFirst) && self.is_new.is_none() {
-            match core.room_for(&words, &self.value) {
-                Ok(Room::Enough) => {
-                    self.asked = Asked::Put;
-                    return Some(Ok(Step::Put(self.row)));
-                }
-                Ok(Room::Covered(place)) => {
+        if self.must_write() {
+            return Ok(match core.room_for(&words, &self.value)? {
+                Room::Enough => Some(Step::Put(self.row)),
+                Room::Covered(place) => {
                     self.ticket = Some(core.ticket(&place));
-                    return None;
+                    None
                 }
-                Ok(room) => return Some(Ok(Step::Room(MoreRoom(room)))),
-                Err(error) => return Some(no_room(error)),
-            }
+                room => Some(Step::Room(MoreRoom(room))),
+            });
         }
-        if core.insert_at_glance(words.word(0), &self.value) {
-            return Some(Ok(Step::Done(self.is_new.unwrap_or(true))));
+        if !core.insert_at_glance(words.word(0), &self.value)
+            && let Insertion::Covered(ticket) = core.insert(&words, &self.value)?
+        {
+            self.ticket = Some(ticket);
+            return Ok(None);
         }
-        match core.insert(&words, &self.value) {
-            Ok(Insertion::Stored) => Some(Ok(Step::Done(self.is_new.unwrap_or(true)))),
-            Ok(Insertion::Covered(ticket)) => {
-                self.ticket = Some(ticket);
-                None
-            }
-            Err(error) => Some(no_room(error)),
-        }
+        Ok(Some(Step::Done(self.is_new.unwrap_or(true))))
     }
 
     /// Counts the key, if it is new.
@@ -145,19 +128,20 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         &mut self,
         core: &mut Core<P>,
         ticket: Ticket<V>,
-    ) -> Option<Result<Step<'k, bool>, OperationError>> {
+    ) -> Attempt<'k, bool> {
         let Some(is_known) = self.is_known else {
             (self.ticket, self.asked) = (Some(ticket), Asked::Get);
-            return Some(Ok(Step::Get(self.row)));
+            return Ok(Some(Step::Get(self.row)));
         };
         if is_known {
-            return Some(Ok(Step::Done(false)));
+            return Ok(Some(Step::Done(false)));
         }
         if self.must_write() {
             self.ticket = Some(ticket);
-            return Some(Ok(Step::Put(self.row)));
+            return Ok(Some(Step::Put(self.row)));
         }
-        core.insert_covered(&ticket).ok().map(|()| Ok(Step::Done(true)))
+        core.insert_covered(&ticket)?;
+        Ok(Some(Step::Done(true)))
     }
 
     /// Parts the key from the others under the fingerprint.
@@ -166,33 +150,24 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         core: &mut Core<P>,
         reader: &R,
         ticket: Ticket<V>,
-    ) -> Option<Result<Step<'k, bool>, OperationError>> {
+    ) -> Attempt<'k, bool> {
         let Some(rows) = self.rows.take() else {
             let listed = reader.listed(ticket.prefix());
             self.ticket = Some(ticket);
-            return Some(Ok(Step::Rows(Wanted::all(listed))));
+            return Ok(Some(Step::Rows(Wanted::all(listed))));
         };
-        let (parted, is_new) = match part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)
-        {
-            Ok(parted) => parted,
-            Err(error) => return not_adapted(error),
-        };
-        match core.room_to_part(&parted) {
-            Ok(Room::Enough | Room::Covered(_)) => {}
-            Ok(room) => return Some(Ok(Step::Room(MoreRoom(room)))),
-            Err(error) => return Some(no_room(error)),
+        let (parted, is_new) = part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)?;
+        match core.room_to_part(&parted)? {
+            Room::Enough | Room::Covered(_) => {}
+            room => return Ok(Some(Step::Room(MoreRoom(room)))),
         }
         if self.must_write() {
             (self.ticket, self.rows) = (Some(ticket), Some(rows));
-            return Some(Ok(Step::Put(self.row)));
+            return Ok(Some(Step::Put(self.row)));
         }
-        Some(match core.replace(&parted) {
-            Ok(()) => {
-                core.set_len(core.len() + u64::from(is_new));
-                Ok(Step::Done(is_new))
-            }
-            Err(error) => return not_adapted(error),
-        })
+        core.replace(&parted)?;
+        core.set_len(core.len() + u64::from(is_new));
+        Ok(Some(Step::Done(is_new)))
     }
 }
 

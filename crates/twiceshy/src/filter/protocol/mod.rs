@@ -48,7 +48,7 @@ pub(crate) use whole::{Union, check, copy_rows, grown, merge, rebuilt, recount, 
 
 use super::core::{Adapted, Core, Neighbour, Room};
 use crate::codec::string::{Payload, Tags};
-use crate::error::{AdaptError, Indistinguishable, InsertError, OutOfMemory};
+use crate::error::{AdaptError, Full, Indistinguishable, OutOfMemory};
 use crate::filter::adaptive::AdaptiveFilter;
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::prefix::Prefix;
@@ -109,16 +109,8 @@ pub struct MoreRoom(pub(crate) Room);
 #[non_exhaustive]
 pub enum OperationError {
     /// There is no slot left, and the filter must not grow.
-    #[error(
-        "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or with \
-         Growth::Grow and enough max_bytes; if most slots are free, the hashes are badly distributed"
-    )]
-    Full {
-        /// Slots in use.
-        used: u64,
-        /// Slots that there are.
-        slots: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -158,11 +150,11 @@ macro_rules! operations {
             }
 
             fn answer(&mut self, yes: bool) {
-                Machine::answer(self, yes);
+                Machine::<Tags, Hasher>::answer(self, yes);
             }
 
             fn rows(&mut self, rows: Rows) {
-                Machine::rows(self, rows);
+                Machine::<Tags, Hasher>::rows(self, rows);
             }
         }
     )+};
@@ -176,16 +168,31 @@ operations! {
     ClearAway: (),
 }
 
+/// What comes of an attempt to go on.
+type Attempt<'k, T> = Result<Option<Step<'k, T>>, AdaptError>;
+
 /// An operation on a core with any payload.
-pub(crate) trait Machine<'k, V> {
+pub(crate) trait Machine<'k, P: Payload, R: Reader<P>> {
     /// What it tells in the end.
     type Output;
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, Self::Output>, OperationError>;
+    /// Does what can be done next, and tells what is needed to go on: `None` if nothing is. [`Stale`](AdaptError::Stale) if
+    /// what was known is out of date; then it is forgotten.
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Self::Output>;
+
+    /// Does what can be done, and tells what is needed to go on.
+    fn next(&mut self, core: &mut Core<P>, reader: &R) -> Result<Step<'k, Self::Output>, OperationError> {
+        loop {
+            match self.attempt(core, reader) {
+                Ok(Some(step)) => return Ok(step),
+                Ok(None) | Err(AdaptError::Stale(_)) => {}
+                Err(AdaptError::NeedsGrow(_)) => return Ok(Step::Room(MoreRoom(Room::NeedsGrow))),
+                Err(AdaptError::Full(error)) => return Err(error.into()),
+                Err(AdaptError::Indistinguishable(error)) => return Err(error.into()),
+                Err(AdaptError::Memory(error)) => return Err(error.into()),
+            }
+        }
+    }
 
     fn answer(&mut self, _yes: bool) {}
 
@@ -214,7 +221,9 @@ pub(crate) trait Reader<P: Payload> {
     fn value(&self, row: Row<'_>) -> P::Value;
 
     /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
-    fn value_under(&self, row: Row<'_>) -> Option<P::Value>;
+    fn value_under(&self, _row: Row<'_>) -> Option<P::Value> {
+        None
+    }
 
     /// Whether a row is of a key that the filter covers. A map may have other rows, too.
     #[inline(always)]
@@ -274,10 +283,6 @@ impl Reader<Tags> for Hasher {
     fn value(&self, row: Row<'_>) -> u64 {
         tag_of(row.value)
     }
-
-    fn value_under(&self, _: Row<'_>) -> Option<u64> {
-        None
-    }
 }
 
 /// A filter of hashes that the caller has made.
@@ -300,10 +305,6 @@ impl Reader<Tags> for Raw {
     fn value(&self, row: Row<'_>) -> u64 {
         tag_of(row.value)
     }
-
-    fn value_under(&self, _: Row<'_>) -> Option<u64> {
-        None
-    }
 }
 
 /// A tag as the value of a row: its bytes from the lowest to the highest that is not 0.
@@ -319,26 +320,4 @@ pub(crate) fn tag_of(value: &[u8]) -> u64 {
 /// Whether two rows are of the same key.
 fn is_same_key(one: Row<'_>, other: Row<'_>) -> bool {
     one.hash == other.hash && one.key == other.key
-}
-
-/// What a step makes of an edit that found no room.
-fn no_room<'k, T>(error: InsertError) -> Result<Step<'k, T>, OperationError> {
-    match error {
-        InsertError::NeedsGrow { .. } => Ok(Step::Room(MoreRoom(Room::NeedsGrow))),
-        InsertError::Full { used, slots } => Err(OperationError::Full { used, slots }),
-        InsertError::Indistinguishable(error) => Err(error.into()),
-        InsertError::Memory(error) => Err(error.into()),
-        InsertError::TooManyCopies => unreachable!("a fingerprint has no count"),
-    }
-}
-
-/// What a step makes of a change under a ticket that was not possible; `None` if the ticket is out of date.
-fn not_adapted<'k, T>(error: AdaptError) -> Option<Result<Step<'k, T>, OperationError>> {
-    Some(match error {
-        AdaptError::Stale(_) => return None,
-        AdaptError::NeedsGrow { .. } => Ok(Step::Room(MoreRoom(Room::NeedsGrow))),
-        AdaptError::Full { used, slots } => Err(OperationError::Full { used, slots }),
-        AdaptError::Indistinguishable(error) => Err(error.into()),
-        AdaptError::Memory(error) => Err(error.into()),
-    })
 }

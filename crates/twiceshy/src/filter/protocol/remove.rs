@@ -1,6 +1,6 @@
 //! Removing a key, and clearing away fingerprints that no key is under.
 
-use super::{Machine, OperationError, Reader, Step, Wanted, is_same_key};
+use super::{Attempt, Machine, Reader, Step, Wanted, is_same_key};
 use crate::codec::string::Payload;
 use crate::filter::core::{Core, Ticket};
 use crate::prefix::Prefix;
@@ -46,54 +46,49 @@ impl<'k, V> Remove<'k, V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for Remove<'k, V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Remove<'k, P::Value> {
     type Output = bool;
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, bool>, OperationError> {
-        loop {
-            let ticket = match &self.ticket {
-                Some(ticket) => ticket,
-                None => match core.query(&reader.words(self.row)) {
-                    Some(ticket) => self.ticket.insert(ticket),
-                    None => return Ok(Step::Done(self.was_there.is_some())),
-                },
-            };
-            let left = match &self.left {
-                Some(left) => left,
-                None => {
-                    // Its own row and another one.
-                    let enough = if P::ALIKE && !self.needs_all { 2 } else { usize::MAX };
-                    let Some(rows) = &self.rows else {
-                        return Ok(Step::Rows(Wanted { prefix: reader.listed(ticket.prefix()), enough }));
-                    };
-                    let key = self.was_there.is_none().then_some(self.row);
-                    let (is_seen, left) = without(core.strings().payload(), reader, ticket, key, rows);
-                    let are_all = rows.len() < enough;
-                    if left.is_none() && !are_all {
-                        (self.needs_all, self.rows) = (true, None);
-                        continue;
-                    }
-                    self.is_there = (is_seen || are_all).then_some(is_seen);
-                    self.left.insert(left)
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
+        let ticket = match &self.ticket {
+            Some(ticket) => ticket,
+            None => match core.query(&reader.words(self.row)) {
+                Some(ticket) => self.ticket.insert(ticket),
+                None => return Ok(Some(Step::Done(self.was_there.is_some()))),
+            },
+        };
+        let left = match &self.left {
+            Some(left) => left,
+            None => {
+                // Its own row and another one.
+                let enough = if P::ALIKE && !self.needs_all { 2 } else { usize::MAX };
+                let Some(rows) = &self.rows else {
+                    return Ok(Some(Step::Rows(Wanted { prefix: reader.listed(ticket.prefix()), enough })));
+                };
+                let key = self.was_there.is_none().then_some(self.row);
+                let (is_seen, left) = without(core.strings().payload(), reader, ticket, key, rows);
+                let are_all = rows.len() < enough;
+                if left.is_none() && !are_all {
+                    (self.needs_all, self.rows) = (true, None);
+                    return Ok(None);
                 }
-            };
-            match (self.was_there, self.is_there) {
-                (None, None) => {
-                    self.asked = true;
-                    return Ok(Step::Get(self.row));
-                }
-                (None, Some(true)) => return Ok(Step::Delete(self.row)),
-                (None | Some(false), _) => return Ok(Step::Done(false)),
-                (Some(true), _) if core.remove(ticket, left.as_ref()).is_ok() => {
-                    return Ok(Step::Done(true));
-                }
-                (Some(true), _) => (self.ticket, self.rows, self.left) = (None, None, None),
+                self.is_there = (is_seen || are_all).then_some(is_seen);
+                self.left.insert(left)
             }
-        }
+        };
+        Ok(match (self.was_there, self.is_there) {
+            (None, None) => {
+                self.asked = true;
+                Some(Step::Get(self.row))
+            }
+            (None, Some(true)) => Some(Step::Delete(self.row)),
+            (None | Some(false), _) => Some(Step::Done(false)),
+            (Some(true), _) if core.remove(ticket, left.as_ref()).is_ok() => Some(Step::Done(true)),
+            (Some(true), _) => {
+                (self.ticket, self.rows, self.left) = (None, None, None);
+                None
+            }
+        })
     }
 
     fn answer(&mut self, yes: bool) {
@@ -146,36 +141,31 @@ impl<V> ClearAway<V> {
     }
 }
 
-impl<'k, V: Clone + PartialEq> Machine<'k, V> for ClearAway<V> {
+impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for ClearAway<P::Value> {
     type Output = ();
 
-    fn next<P: Payload<Value = V>, R: Reader<P>>(
-        &mut self,
-        core: &mut Core<P>,
-        reader: &R,
-    ) -> Result<Step<'k, ()>, OperationError> {
+    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
         let hash = Prefix::from_bits(self.hash, 64);
-        loop {
-            let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
-            let Some(prefix) = fingerprints.last() else { return Ok(Step::Done(())) };
-            let ticket = self.ticket.take().or_else(|| core.query_prefix(prefix));
-            let Some(ticket) = ticket.filter(|ticket| ticket.prefix() == prefix) else {
-                fingerprints.pop();
-                continue;
-            };
-            let enough = if self.needs_all { usize::MAX } else { 1 };
-            let Some(rows) = self.rows.take() else {
-                let wanted = Wanted { prefix: reader.listed(prefix), enough };
-                self.ticket = Some(ticket);
-                return Ok(Step::Rows(wanted));
-            };
-            let is_needed = reader.neighbours(prefix, &rows).next().is_some();
-            self.needs_all = !is_needed && rows.len() >= enough;
-            // If it cannot be removed, something has changed: then the rows are asked for once more.
-            if is_needed || !self.needs_all && core.remove(&ticket, None).is_ok() {
-                fingerprints.pop();
-            }
+        let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
+        let Some(prefix) = fingerprints.last() else { return Ok(Some(Step::Done(()))) };
+        let ticket = self.ticket.take().or_else(|| core.query_prefix(prefix));
+        let Some(ticket) = ticket.filter(|ticket| ticket.prefix() == prefix) else {
+            fingerprints.pop();
+            return Ok(None);
+        };
+        let enough = if self.needs_all { usize::MAX } else { 1 };
+        let Some(rows) = self.rows.take() else {
+            let wanted = Wanted { prefix: reader.listed(prefix), enough };
+            self.ticket = Some(ticket);
+            return Ok(Some(Step::Rows(wanted)));
+        };
+        let is_needed = reader.neighbours(prefix, &rows).next().is_some();
+        self.needs_all = !is_needed && rows.len() >= enough;
+        // If it cannot be removed, something has changed: then the rows are asked for once more.
+        if is_needed || !self.needs_all && core.remove(&ticket, None).is_ok() {
+            fingerprints.pop();
         }
+        Ok(None)
     }
 
     fn rows(&mut self, rows: Rows) {

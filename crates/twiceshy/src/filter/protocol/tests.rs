@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use super::*;
-use crate::codec::string::{Place, Table};
-use crate::filter::core::{Growth, Settings};
+use crate::codec::string::Place;
+use crate::filter::core::Growth;
 use crate::reverse_map::MemoryMap;
-use crate::table::{Extended, Kind, Shape, Slot};
+use crate::table::{Kind, Slot};
 use twiceshy_testkit::Random;
 
 /// Entries carry nothing.
@@ -242,12 +242,8 @@ where
 {
     fn new(hasher: Hasher, quotient_bits: u32, remainder_bits: u32) -> Self {
         let (reader, payload) = (R::new(hasher), R::payload());
-        let slot_bits = Core::slot_bits_for(payload, remainder_bits);
-        let shape = Shape::new(quotient_bits, slot_bits).with_layout::<Extended>();
-        let shape = shape.with_limits(3, 20).unwrap();
         let growth = Growth::Grow { max_bytes: None };
-        let settings = Settings { payload, has_stop: false, entries: 0, len: 0, remainder_bits, growth };
-        let core = Core::new(Table::new(shape).unwrap(), settings);
+        let core = Core::empty(payload, quotient_bits, remainder_bits, growth, Some((3, 20))).unwrap();
         Self {
             snapshot: core.try_clone().unwrap(),
             core,
@@ -378,7 +374,7 @@ where
     fn check(&mut self, may_add: bool) {
         self.core.table().validate().unwrap();
         self.core.check().unwrap();
-        check(&self.core, &self.reader, &self.map).unwrap().unwrap();
+        check(&self.core, &self.reader, &self.map).unwrap();
         assert_eq!(self.core.len(), self.members.len() as u64);
         // An entry carries what its keys bring along, and no more.
         let mut carried: BTreeMap<u64, P::Value> = BTreeMap::new();
@@ -496,13 +492,13 @@ fn operations_may_be_dropped_and_ask_again_when_something_changed() {
     let Ok(Step::Rows(wanted)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
     let old = wanted.read(&checked.map).unwrap();
     let before = checked.core.table().bytes().to_vec();
-    Machine::<u64>::rows(&mut remove, old);
+    Machine::<Tags, Hasher>::rows(&mut remove, old);
     let Ok(Step::Delete(_)) = remove.next(&mut checked.core, &checked.reader) else { panic!() };
     assert_eq!(checked.core.table().bytes(), before);
     // Meanwhile another key goes, and one comes, under the same fingerprint.
     checked.remove(vec![1]);
     checked.insert(vec![50], Vec::new());
-    Machine::<u64>::answer(&mut remove, true);
+    Machine::<Tags, Hasher>::answer(&mut remove, true);
     let step = remove.next(&mut checked.core, &checked.reader).unwrap();
     assert!(matches!(step, Step::Rows(_)), "{step:?}");
     drop(remove);

@@ -11,18 +11,20 @@ use crate::codec::string::{Entry, Payload};
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
-use crate::reverse_map::{Lookup, ReverseMap, Row, Rows};
+use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
 
-/// The error of a set whose filter uses some of its slots.
-pub(crate) fn set_error<E>(error: RebuildError<E>, (used, slots): (u64, u64)) -> SetError<E> {
-    match error {
+/// What a set with this filter makes of errors.
+pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
+    core: &Core<P, B>,
+) -> impl FnOnce(RebuildError<E>) -> SetError<E> {
+    |error| match error {
         RebuildError::Lookup(error) => SetError::Map(error),
         RebuildError::DifferentHash => SetError::DifferentHash,
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
         RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
-            SetError::Full { used, slots }
+            core.full().into()
         }
     }
 }
@@ -91,11 +93,10 @@ pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Siz
             // There is far more to store than the core knew, and what was written first has run out of bits.
             Err(RebuildError::Capacity { .. }) => {
                 keys = 0;
-                let count = &mut |_: Row<'_>| {
+                try_each(rows, RebuildError::Lookup, |_| {
                     keys += 1;
-                    ControlFlow::Continue(())
-                };
-                rows.visit(0..=u64::MAX, count).map_err(RebuildError::Lookup)?;
+                    Ok(())
+                })?;
             }
             done => return done,
         }
@@ -111,39 +112,37 @@ fn filled<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Sized>(
     rows: &L,
 ) -> Result<Core<P>, RebuildError<L::Error>> {
     let mut filling = Filling::new(empty, Some(old), apart)?;
-    let mut failed = None;
-    let add = &mut |row: Row<'_>| {
-        if !reader.is_key(row) {
-            return ControlFlow::Continue(());
-        }
-        match filling.add(reader.owned(row), reader.value(row)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    rows.visit(0..=u64::MAX, add).map_err(RebuildError::Lookup)?;
-    match failed {
-        Some(error) => Err(error),
-        None => filling.finish(),
-    }
+    try_each(rows, RebuildError::Lookup, |row| match reader.is_key(row) {
+        true => filling.add(reader.owned(row), reader.value(row)),
+        false => Ok(()),
+    })?;
+    filling.finish()
 }
 
-/// Calls `visit` with every row and the entry that covers its key.
-pub(crate) fn for_each_entry<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
+/// Visits all rows, until something fails.
+fn try_each<L: Lookup + ?Sized, E>(
+    rows: &L,
+    lookup_failed: impl FnOnce(L::Error) -> E,
+    mut each: impl FnMut(Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut done = Ok(());
+    let visited = rows.visit(0..=u64::MAX, &mut |row| {
+        done = each(row);
+        if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    done.and(visited.map_err(lookup_failed))
+}
+
+/// Calls `each` with every row and the entry that covers its key, until something fails.
+fn try_each_entry<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     core: &Core<P>,
     reader: &R,
     rows: &L,
-    mut visit: impl FnMut(Row<'_>, Option<Entry>) -> ControlFlow<()>,
-) -> Result<(), L::Error> {
-    rows.visit(0..=u64::MAX, &mut |row| {
-        if !reader.is_key(row) {
-            return ControlFlow::Continue(());
-        }
-        let entry = core.cover(&reader.words(row)).map(|place| place.entry);
-        visit(row, entry)
+    mut each: impl FnMut(Row<'_>, Option<Entry>) -> Result<(), SetError<L::Error>>,
+) -> Result<(), SetError<L::Error>> {
+    try_each(rows, SetError::Map, |row| match reader.is_key(row) {
+        true => each(row, core.cover(&reader.words(row)).map(|place| place.entry)),
+        false => Ok(()),
     })
 }
 
@@ -152,12 +151,12 @@ pub(crate) fn recount<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     core: &mut Core<P>,
     reader: &R,
     rows: &L,
-) -> Result<u64, L::Error> {
+) -> Result<u64, SetError<L::Error>> {
     let (mut len, mut met) = (0, HashSet::new());
-    for_each_entry(core, reader, rows, |_, entry| {
+    try_each_entry(core, reader, rows, |_, entry| {
         len += 1;
         met.extend(entry.map(|entry| entry.start));
-        ControlFlow::Continue(())
+        Ok(())
     })?;
     for prefix in core.fingerprints_without(|entry| met.contains(&entry.start)) {
         core.remove_leftover(&prefix);
@@ -167,36 +166,32 @@ pub(crate) fn recount<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
 }
 
 /// Checks that every row has a fingerprint that carries what it brings along, that every fingerprint has a row, and that
-/// there are as many rows as keys. `Ok(Err(what))` says what is wrong.
+/// there are as many rows as keys.
 pub(crate) fn check<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     core: &Core<P>,
     reader: &R,
     rows: &L,
-) -> Result<Result<(), String>, L::Error> {
-    let (mut wrong, mut len, mut met) = (None, 0, HashSet::new());
-    for_each_entry(core, reader, rows, |row, entry| {
+) -> Result<(), SetError<L::Error>> {
+    let (mut len, mut met) = (0, HashSet::new());
+    let wrong = |what: String| Err(SetError::Inconsistent(what));
+    try_each_entry(core, reader, rows, |row, entry| {
         len += 1;
-        match entry {
-            Some(entry) => {
-                met.insert(entry.start);
-                let (own, carried) = (reader.value(row), core.value(&entry));
-                if !core.strings().payload().covers(&carried, &own) {
-                    wrong = Some(format!("key {:?} has {own:?}, its fingerprint {carried:?}", row.key));
-                }
-            }
-            None => wrong = Some(format!("key {:?} has no fingerprint", row.key)),
+        let Some(entry) = entry else { return wrong(format!("key {:?} has no fingerprint", row.key)) };
+        met.insert(entry.start);
+        let (own, carried) = (reader.value(row), core.value(&entry));
+        match core.strings().payload().covers(&carried, &own) {
+            true => Ok(()),
+            false => wrong(format!("key {:?} has {own:?}, its fingerprint {carried:?}", row.key)),
         }
-        if wrong.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let (entries, expected) = (core.entries(), core.len());
-    Ok(match wrong {
-        Some(wrong) => Err(wrong),
-        None if met.len() as u64 != entries => {
-            Err(format!("{} of {entries} fingerprints have a key", met.len()))
-        }
-        None if len != expected => Err(format!("the map has {len} keys, expected {expected}")),
-        None => Ok(()),
-    })
+    let (met, entries, expected) = (met.len() as u64, core.entries(), core.len());
+    if met != entries {
+        return wrong(format!("{met} of {entries} fingerprints have a key"));
+    }
+    if len != expected {
+        return wrong(format!("the map has {len} keys, expected {expected}"));
+    }
+    Ok(())
 }
 
 /// Copies the rows of another map that this one does not have, and tells how many. `may_have` says whether it may. If that
@@ -206,27 +201,19 @@ pub(crate) fn copy_rows<M: ReverseMap, N: Lookup<Error = M::Error>>(
     other: &N,
     may_have: impl Fn(Row<'_>) -> bool,
 ) -> Result<u64, M::Error> {
-    let (mut copied, mut error) = (Rows::new(), None);
-    let copy = &mut |row: Row<'_>| {
-        let known = if may_have(row) { map.contains(row.hash, row.key) } else { Ok(false) };
-        let done = known.and_then(|known| match known {
-            true => Ok(()),
-            false => {
-                // Whether or not it works: who fails may have written.
-                copied.push(Row { value: &[], ..row });
-                map.insert(row.hash, row.key, row.value).map(drop)
+    let mut copied = Rows::new();
+    let done = try_each(
+        other,
+        |error| error,
+        |row| {
+            if may_have(row) && map.contains(row.hash, row.key)? {
+                return Ok(());
             }
-        });
-        match done {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failed) => {
-                error = Some(failed);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    let visited = other.visit(0..=u64::MAX, copy);
-    let done = error.map_or(visited, Err);
+            // Whether or not it works: who fails may have written.
+            copied.push(Row { value: &[], ..row });
+            map.insert(row.hash, row.key, row.value).map(drop)
+        },
+    );
     if done.is_err() {
         for row in copied.iter() {
             let _ = map.remove(row.hash, row.key);
@@ -249,11 +236,7 @@ pub(crate) struct Union<'a, M, N> {
 impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
     type Error = M::Error;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), M::Error> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), M::Error> {
         let parts = (self.rows / ROWS_AT_ONCE).max(1);
         let last_of_part = u64::MAX >> (64 - parts.leading_zeros()).min(63);
         let (mut first, end) = hashes.into_inner();
@@ -269,10 +252,9 @@ impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
             // Equal keys stay in order: mine, then theirs.
             rows.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
             rows.dedup_by(|later, earlier| later.1 == earlier.1);
-            for (hash, key, value) in &rows {
-                if visit(Row { hash: *hash, key, value }).is_break() {
-                    return Ok(());
-                }
+            let mut all = rows.iter().map(|(hash, key, value)| Row { hash: *hash, key, value });
+            if all.try_for_each(&mut *visit).is_break() {
+                return Ok(());
             }
             let Some(next) = last.checked_add(1) else { break };
             first = next;

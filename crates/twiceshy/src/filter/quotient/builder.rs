@@ -2,16 +2,15 @@
 
 use super::QuotientFilter;
 use crate::error::BuildError;
+use crate::filter::settings::{
+    self, DEFAULT_ERROR_RATE, check_rate, in_range, not_both, setters, with_limits,
+};
 use crate::filter::slot_limit;
-use crate::filter::{check_rate, in_range};
 use crate::hash::Hasher;
 use crate::table::{Shape, Table};
 
 /// Bits of the hash that fingerprints are cut from.
 const HASH_BITS: u32 = 64;
-
-/// The error rate if none is given: 9 remainder bits.
-const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
 
 /// Settings for a [`QuotientFilter`].
 ///
@@ -43,7 +42,6 @@ pub struct Builder {
     remainder_bits: Option<u32>,
     grow_to: Option<u64>,
     hasher: Option<Hasher>,
-    #[cfg(any(test, fuzzing))]
     limits: Option<(u8, u32)>,
 }
 
@@ -54,57 +52,27 @@ pub(super) struct Sizes {
 }
 
 impl Builder {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
+    setters! {
+        /// How many different keys must fit. A second copy of a key takes a slot like another key, three copies
+        /// take four slots, and a billion copies seven of 9 bits.
+        capacity(keys: u64);
 
-    /// How many different keys must fit. A second copy of a key takes a slot like another key, three copies
-    /// take four slots, and a billion copies seven of 9 bits.
-    pub fn capacity(mut self, keys: u64) -> Self {
-        self.capacity = Some(keys);
-        self
-    }
+        /// The highest probability that a key that was never inserted is found, up to the point where the
+        /// filter is full. The default is 1/512.
+        error_rate(rate: f64);
 
-    /// The highest probability that a key that was never inserted is found, up to the point where the
-    /// filter is full. The default is 1/512.
-    pub fn error_rate(mut self, rate: f64) -> Self {
-        self.error_rate = Some(rate);
-        self
-    }
+        /// `2^bits` slots, instead of a capacity.
+        quotient_bits(bits: u32);
 
-    /// `2^bits` slots, instead of a capacity.
-    pub fn quotient_bits(mut self, bits: u32) -> Self {
-        self.quotient_bits = Some(bits);
-        self
-    }
+        /// `bits` bits per slot, instead of an error rate: the rate is at most `2^-bits`.
+        remainder_bits(bits: u32);
 
-    /// `bits` bits per slot, instead of an error rate: the rate is at most `2^-bits`.
-    pub fn remainder_bits(mut self, bits: u32) -> Self {
-        self.remainder_bits = Some(bits);
-        self
-    }
-
-    /// Lets the filter grow by itself until it has room for `keys` different keys.
-    ///
-    /// Growth takes bits from the remainders. With an [`error_rate`](Self::error_rate) the builder adds
-    /// the bits that growth will need, so that the rate holds at every size; with explicit
-    /// [`remainder_bits`](Self::remainder_bits) they are the bits at the start.
-    pub fn grow_to(mut self, keys: u64) -> Self {
-        self.grow_to = Some(keys);
-        self
-    }
-
-    /// How to hash keys. The default is a keyed hash with a fresh random key.
-    pub fn hasher(mut self, hasher: Hasher) -> Self {
-        self.hasher = Some(hasher);
-        self
-    }
-
-    /// Small internal limits make rare paths common.
-    #[cfg(any(test, fuzzing))]
-    pub fn limits(mut self, offset_max: u8, spill_slots: u32) -> Self {
-        self.limits = Some((offset_max, spill_slots));
-        self
+        /// Lets the filter grow by itself until it has room for `keys` different keys.
+        ///
+        /// Growth takes bits from the remainders. With an [`error_rate`](Self::error_rate) the builder adds
+        /// the bits that growth will need, so that the rate holds at every size; with explicit
+        /// [`remainder_bits`](Self::remainder_bits) they are the bits at the start.
+        grow_to(keys: u64);
     }
 
     /// The empty filter.
@@ -126,16 +94,12 @@ impl Builder {
     }
 
     pub(super) fn into_hasher(self) -> Result<Hasher, BuildError> {
-        match self.hasher {
-            Some(hasher) => Ok(hasher),
-            None => Ok(Hasher::random()?),
-        }
+        settings::hasher_or_random(self.hasher)
     }
 
     pub(super) fn plan(&self) -> Result<Sizes, BuildError> {
-        if self.error_rate.is_some() && self.remainder_bits.is_some() {
-            return Err(BuildError::Contradiction { first: "error_rate", second: "remainder_bits" });
-        }
+        not_both(("error_rate", self.error_rate), ("remainder_bits", self.remainder_bits))?;
+        not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         let quotient_bits = self.plan_quotient_bits()?;
         let largest = match self.grow_to {
             Some(keys) => quotient_bits.max(quotient_bits_for(keys, "grow_to")?),
@@ -154,21 +118,13 @@ impl Builder {
             return Err(BuildError::CannotGrow { missing });
         }
         let shape = Shape::new(quotient_bits, fingerprint_bits - quotient_bits);
-        #[cfg(any(test, fuzzing))]
-        let shape = match self.limits {
-            Some((offset_max, spill)) => shape.with_limits(offset_max, spill).expect("sensible limits"),
-            None => shape,
-        };
-        Ok(Sizes { shape, max_quotient_bits: largest })
+        Ok(Sizes { shape: with_limits(shape, self.limits), max_quotient_bits: largest })
     }
 
     fn plan_quotient_bits(&self) -> Result<u32, BuildError> {
         match (self.capacity, self.quotient_bits) {
             (None, None) => Err(BuildError::NoSize),
-            (Some(_), Some(_)) => {
-                Err(BuildError::Contradiction { first: "capacity", second: "quotient_bits" })
-            }
-            (Some(keys), None) => quotient_bits_for(keys, "capacity"),
+            (Some(keys), _) => quotient_bits_for(keys, "capacity"),
             (None, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
         }
     }
@@ -184,8 +140,5 @@ impl Builder {
 
 /// The fewest quotient bits with room for `keys` keys.
 fn quotient_bits_for(keys: u64, what: &'static str) -> Result<u32, BuildError> {
-    (1..=Shape::MAX_QUOTIENT_BITS).find(|&bits| keys <= slot_limit(&Shape::new(bits, 1))).ok_or_else(|| {
-        let max = slot_limit(&Shape::new(Shape::MAX_QUOTIENT_BITS, 1));
-        BuildError::OutOfRange { what, min: 0, max, found: keys }
-    })
+    settings::quotient_bits_for(what, keys, |bits| slot_limit(&Shape::new(bits, 1)))
 }

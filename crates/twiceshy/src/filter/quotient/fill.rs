@@ -24,10 +24,14 @@ pub(super) fn fill(
     dispatch(FillFrom { filler, entries })
 }
 
-/// Fills the entries of a whole table into another shape.
-pub(super) fn refill<B: AsRef<[u8]>>(table: &Table<B>, shape: Shape) -> Result<(Table, Filled), FillError> {
+/// The entries of a whole table in another shape; `None` if they do not fit.
+pub(super) fn refill(table: &Table, shape: Shape) -> Result<Option<Table>, OutOfMemory> {
     let filler = Filler { loader: loader(shape, true)?, max_quotient_bits: shape.quotient_bits() };
-    dispatch(FillFrom { filler, entries: Iter::new(table) })
+    match dispatch(FillFrom { filler, entries: Iter::new(table) }) {
+        Ok((table, _)) => Ok(Some(table)),
+        Err(FillError::Memory(error)) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// What was filled in.

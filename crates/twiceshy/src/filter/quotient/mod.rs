@@ -37,18 +37,17 @@ pub use builder::Builder;
 pub use iter::{Fingerprint, Iter};
 pub use persist::View;
 
-use std::fmt;
-
-use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
-use crate::error::{BuildError, InsertError};
+use crate::error::{self, BuildError, InsertError};
+use crate::filter::macros::{cloned, kernel, shown};
 use crate::filter::room::{Crowded, Effort, Remedy};
 use crate::filter::slot_limit;
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::{Full, Limits, Table};
-use fill::{FillError, refill};
+use fill::refill;
 
 /// A quotient filter: answers whether a key *may* be in a multiset, and how many copies of it.
 ///
@@ -94,18 +93,13 @@ impl QuotientFilter {
 
     /// Chooses size, error rate, hash and growth.
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder::default()
     }
 
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
     pub fn empty_like(&self) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            table: Table::new(*self.table.shape())?,
-            hasher: self.hasher.clone(),
-            len: 0,
-            distinct: 0,
-            max_quotient_bits: self.max_quotient_bits,
-        })
+        let table = Table::new(*self.table.shape())?;
+        Ok(Self { len: 0, distinct: 0, ..self.with_table(table) })
     }
 
     /// Inserts a copy of `key`. `true` if its fingerprint was not there before.
@@ -187,7 +181,7 @@ impl QuotientFilter {
         copies: u64,
         mut why: Full,
     ) -> Result<(u64, Option<Table<Memory>>), InsertError> {
-        let full = InsertError::Full { used: self.used_slots(), slots: self.slots() };
+        let full = error::Full { used: self.used_slots(), slots: self.slots() };
         let (mut larger, mut effort) = (None::<Table>, Effort::Usual);
         loop {
             let table = larger.as_ref().unwrap_or(&self.table);
@@ -202,9 +196,9 @@ impl QuotientFilter {
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
                 Remedy::Grow => match self.refilled(shape.quotient_bits() + 1)? {
                     Some(table) => (larger, effort) = (Some(table), Effort::Usual),
-                    None => return Err(full),
+                    None => return Err(full.into()),
                 },
-                Remedy::None => return Err(full),
+                Remedy::None => return Err(full.into()),
             }
             let table = larger.as_mut().unwrap_or(&mut self.table);
             match dispatch(ChangeCount::new(table, hash, Change::Add(copies), effort)) {
@@ -222,11 +216,9 @@ impl QuotientFilter {
     fn refilled(&self, least: u32) -> Result<Option<Table>, OutOfMemory> {
         for quotient_bits in least..=self.max_quotient_bits {
             let Ok(shape) = self.shape_for(quotient_bits) else { break };
-            match refill(&self.table, shape) {
-                Ok((table, _)) => return Ok(Some(table)),
-                Err(FillError::Memory(error)) => return Err(error),
-                // Narrower slots may need more of them for counts.
-                Err(_) => {}
+            // Narrower slots may need more of them for counts.
+            if let Some(table) = refill(&self.table, shape)? {
+                return Ok(Some(table));
             }
         }
         Ok(None)
@@ -406,31 +398,10 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     }
 }
 
-/// Copies the filter.
-///
-/// # Panics
-///
-/// If there is no memory for the copy; [`try_clone`](QuotientFilter::try_clone) returns an error then.
-impl Clone for QuotientFilter {
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-/// A summary, without the hash key and without the contents.
-impl<B: AsRef<[u8]>> fmt::Debug for QuotientFilter<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QuotientFilter")
-            .field("len", &self.len)
-            .field("distinct", &self.distinct)
-            .field("quotient_bits", &self.quotient_bits())
-            .field("remainder_bits", &self.remainder_bits())
-            .field("load_factor", &self.load_factor())
-            .field("size_in_bytes", &self.size_in_bytes())
-            .field("expected_error_rate", &self.expected_error_rate())
-            .field("hasher", &self.hasher)
-            .finish()
-    }
+cloned!(QuotientFilter);
+shown! {
+    QuotientFilter:
+    len, distinct, quotient_bits, remainder_bits, load_factor, size_in_bytes, expected_error_rate, hasher
 }
 
 impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
@@ -441,82 +412,46 @@ impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
     }
 }
 
-struct Contains<'a, B> {
-    table: &'a Table<B>,
-    hash: u64,
+kernel! {
+    Contains<'a, B: AsRef<[u8]>> { table: &'a Table<B>, hash: u64 } -> bool
+    |cpu| counted::contains(cpu, table, hash)
 }
 
-impl<B: AsRef<[u8]>> Kernel for Contains<'_, B> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        counted::contains(cpu, self.table, self.hash)
+kernel! {
+    Count<'a, B: AsRef<[u8]>> { table: &'a Table<B>, hash: u64 } -> u64
+    |cpu| {
+        let (quotient, remainder) = table.address().split(hash);
+        let run = table.run(cpu, quotient);
+        counted::find(table, run, remainder).map_or(0, |entry| entry.count)
     }
 }
 
-struct Count<'a, B> {
-    table: &'a Table<B>,
-    hash: u64,
-}
-
-impl<B: AsRef<[u8]>> Kernel for Count<'_, B> {
-    type Output = u64;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> u64 {
-        let (quotient, remainder) = self.table.address().split(self.hash);
-        let run = self.table.run(cpu, quotient);
-        counted::find(self.table, run, remainder).map_or(0, |entry| entry.count)
+kernel! {
+    InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
+    |cpu| {
+        let (quotient, remainder) = table.address().split(hash);
+        counted::insert_at_glance(cpu, table, quotient, remainder)
     }
 }
 
-struct InsertAtGlance<'a> {
-    table: &'a mut Table,
-    hash: u64,
-}
-
-impl Kernel for InsertAtGlance<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = self.table.address().split(self.hash);
-        counted::insert_at_glance(cpu, self.table, quotient, remainder)
+kernel! {
+    RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
+    |cpu| {
+        let (quotient, remainder) = table.address().split(hash);
+        counted::remove_at_glance(cpu, table, quotient, remainder)
     }
 }
 
-struct RemoveAtGlance<'a> {
-    table: &'a mut Table,
-    hash: u64,
-}
-
-impl Kernel for RemoveAtGlance<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let (quotient, remainder) = self.table.address().split(self.hash);
-        counted::remove_at_glance(cpu, self.table, quotient, remainder)
+kernel! {
+    ChangeCount<'a> { table: &'a mut Table, hash: u64, change: Change, limits: Limits } -> Result<u64, Full>
+    |cpu| {
+        let (quotient, remainder) = table.address().split(hash);
+        counted::change(cpu, table, quotient, remainder, change, limits)
     }
-}
-
-struct ChangeCount<'a> {
-    table: &'a mut Table,
-    hash: u64,
-    change: Change,
-    limits: Limits,
 }
 
 impl<'a> ChangeCount<'a> {
     fn new(table: &'a mut Table, hash: u64, change: Change, effort: Effort) -> Self {
         Self { limits: effort.limits(table.used(), slot_limit(table.shape())), table, hash, change }
-    }
-}
-
-impl Kernel for ChangeCount<'_> {
-    /// How many copies there were before.
-    type Output = Result<u64, Full>;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Self::Output {
-        let Self { table, hash, change, limits } = self;
-        let (quotient, remainder) = table.address().split(hash);
-        counted::change(cpu, table, quotient, remainder, change, limits)
     }
 }

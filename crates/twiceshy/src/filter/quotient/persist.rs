@@ -10,6 +10,7 @@ stored! {
     QuotientFilter, View, "a quotient filter",
     "let mut filter = QuotientFilter::new(100, 0.01)?;",
     r#"filter.insert("ant")?;"#,
+    => r#"contains("ant")"#
 }
 
 impl<B: AsRef<[u8]>> Kind for QuotientFilter<B> {

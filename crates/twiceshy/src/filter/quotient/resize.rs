@@ -5,10 +5,10 @@
 //! until the new one is complete.
 
 use super::QuotientFilter;
-use super::fill::{FillError, refill};
+use super::fill::refill;
 use crate::error::ResizeError;
 use crate::filter::slot_limit;
-use crate::table::Shape;
+use crate::table::{Shape, Table};
 
 impl QuotientFilter {
     /// Doubles the number of slots. Each remainder gives one bit to the quotient.
@@ -32,13 +32,10 @@ impl QuotientFilter {
             if self.distinct().saturating_add(additional) > slot_limit(&shape) {
                 continue;
             }
-            match refill(&self.table, shape) {
-                Ok((table, _)) if table.used().saturating_add(additional) <= slot_limit(&shape) => {
-                    self.table = table;
-                    return Ok(());
-                }
-                Err(FillError::Memory(error)) => return Err(error.into()),
-                _ => {}
+            let has_room = |table: &Table| table.used().saturating_add(additional) <= slot_limit(&shape);
+            if let Some(table) = refill(&self.table, shape)?.filter(has_room) {
+                self.table = table;
+                return Ok(());
             }
         }
         unreachable!("shape_for ends the loop")
@@ -69,13 +66,8 @@ impl QuotientFilter {
 
     pub(super) fn resize(&mut self, quotient_bits: u32) -> Result<(), ResizeError> {
         let shape = self.shape_for(quotient_bits)?;
-        let (table, _) = refill(&self.table, shape).map_err(|error| match error {
-            FillError::Memory(error) => ResizeError::Memory(error),
-            FillError::Full(_) | FillError::Unsorted | FillError::TooManyCopies => {
-                ResizeError::Full { used: self.used_slots(), slots: shape.quotients() }
-            }
-        })?;
-        self.table = table;
+        let full = ResizeError::Full { used: self.used_slots(), slots: shape.quotients() };
+        self.table = refill(&self.table, shape)?.ok_or(full)?;
         Ok(())
     }
 }

@@ -46,7 +46,8 @@ macro_rules! written {
             }
 
             fn read(bytes: &[u8]) -> [Result<Self, ReadError>; 3] {
-                let viewed = Self::view(bytes).and_then(|view| view.verify().and_then(|()| view.to_filter()));
+                let viewed =
+                    Self::view(bytes).and_then(|view| view.validate().and_then(|()| view.to_filter()));
                 [Self::from_bytes(bytes), Self::read_from(bytes), viewed]
             }
 

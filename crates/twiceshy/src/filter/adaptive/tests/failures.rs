@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::*;
 use crate::error::SetError;
+use crate::filter::adaptive::Growth;
 use crate::mem::scarce::until_enough;
 use crate::reverse_map::{Lookup, ReverseMap, Row};
 use twiceshy_testkit::Random;
@@ -75,14 +76,14 @@ fn fail_everywhere<T>(
         match operation(set) {
             Ok(_) => {
                 set.map().left.set(u64::MAX);
-                set.validate().unwrap().unwrap();
+                set.validate().unwrap();
                 return calls;
             }
             Err(SetError::Map(CouldNotLook)) => {
                 assert_eq!(set.filter().to_bytes(), before, "{what} failed at call {calls}");
                 assert!(set.map().map == rows, "{what} failed at call {calls}");
                 set.map().left.set(u64::MAX);
-                set.validate().unwrap().unwrap();
+                set.validate().unwrap();
             }
             Err(error) => panic!("{what}: {error}"),
         }
@@ -129,11 +130,11 @@ fn run_out<T, E: std::error::Error>(
 ) -> u64 {
     let (before, rows) = (set.filter().to_bytes(), set.map().clone());
     let (result, failures) = until_enough(set, operation, |set| {
-        set.validate().unwrap().unwrap();
+        set.validate().unwrap();
         set.filter().to_bytes() == before && *set.map() == rows
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    set.validate().unwrap().unwrap();
+    set.validate().unwrap();
     failures
 }
 
@@ -179,14 +180,14 @@ fn a_merge_that_fails_loses_nothing() {
             Ok(()) => break,
             Err(SetError::Map(CouldNotLook)) => {
                 assert!(one.filter().to_bytes() == before && one.map().map.len() == rows, "call {calls}");
-                one.validate().unwrap().unwrap_or_else(|what| panic!("call {calls}: {what}"));
+                one.validate().unwrap_or_else(|what| panic!("call {calls}: {what}"));
                 assert!((0..60u16).all(|key| one.contains(&key) && one.lookup(&key).unwrap()));
             }
             Err(error) => panic!("{error}"),
         }
     }
     one.recount().unwrap();
-    one.validate().unwrap().unwrap();
+    one.validate().unwrap();
     assert_eq!(one.len(), 100);
     assert!((500..700u16).all(|query| !one.contains(&query)), "both had learned that");
 }
@@ -223,7 +224,7 @@ impl Lookup for Counting {
 fn a_removal_reads_few_rows_however_many_are_under_the_fingerprint() {
     let hasher = Hasher::fast_with_seed(3);
     let builder = AdaptiveFilter::builder().quotient_bits(2).remainder_bits(1).hasher(hasher.clone());
-    let mut filter = builder.growth(crate::adaptive::Growth::Refuse).build().unwrap();
+    let mut filter = builder.growth(Growth::Refuse).build().unwrap();
     let mut map = Counting(MemoryMap::new(), Cell::new(0));
     for key in 0..3_000u32 {
         let hash = hasher.hash(&key);
@@ -241,4 +242,31 @@ fn a_removal_reads_few_rows_however_many_are_under_the_fingerprint() {
     }
     assert!(filter.is_empty() && filter.used_slots() == 0);
     assert!(map.1.get() <= 2 * keys, "{} rows for {keys} keys", map.1.get());
+}
+
+#[test]
+fn a_batch_that_fails_keeps_the_keys_before_the_one_that_failed() {
+    let builder = AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(5).growth(Growth::Refuse);
+    let mut set = builder.build_set(MemoryMap::new()).unwrap();
+    let keys: Vec<u16> = (0..100).collect();
+    assert!(matches!(set.insert_batch(&keys), Err(SetError::Full(_))));
+    let len = set.len() as usize;
+    assert!(len > 20 && set.map().len() == len, "{len}");
+    assert!(keys[..len].iter().all(|key| set.lookup(key).unwrap()));
+    assert!(!keys[len..].iter().any(|key| set.lookup(key).unwrap()));
+    set.validate().unwrap();
+}
+
+#[test]
+fn a_set_whose_map_has_other_keys_is_inconsistent() {
+    let mut set = AdaptiveFilter::builder().build_set(MemoryMap::new()).unwrap();
+    set.insert("ant").unwrap();
+    let (filter, map) = set.into_parts();
+    let empty = filter.empty_like().unwrap();
+    let wrong = |filter, map| match AdaptiveSet::from_parts(filter, map).validate() {
+        Err(SetError::Inconsistent(what)) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wrong(filter, MemoryMap::new()), "0 of 1 fingerprints have a key");
+    assert_eq!(wrong(empty, map), "key [97, 110, 116] has no fingerprint");
 }

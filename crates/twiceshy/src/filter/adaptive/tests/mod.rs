@@ -173,7 +173,7 @@ impl Checked {
         let hasher = self.set.filter().hasher.clone();
         let file = self.set.filter().to_bytes();
         let view = AdaptiveFilter::view(&file).unwrap();
-        view.verify().unwrap();
+        view.validate().unwrap();
         let mut filter = AdaptiveFilter::from_bytes(&file).unwrap();
         assert_eq!(filter.to_bytes(), file);
         // These two are not in the file.
@@ -190,7 +190,7 @@ impl Checked {
 
     /// Checks everything. `may_rise` if the operation may make keys positive.
     fn check(&mut self, may_rise: bool) {
-        self.set.validate().unwrap().unwrap();
+        self.set.validate().unwrap();
         assert_eq!(self.set.len(), self.members.len() as u64);
         self.check_promises();
         let positives: BTreeSet<u16> = (0..UNIVERSE).filter(|key| self.set.contains(key)).collect();

@@ -1,7 +1,7 @@
 //! Filters whose keys are kept by the caller.
 
 use super::*;
-use crate::error::{AdaptError, InsertError, Stale};
+use crate::error::{AdaptError, Full, InsertError, NeedsGrow, Stale};
 use crate::filter::adaptive::{Growth, Insertion};
 use crate::reverse_map::{Lookup, Row, Rows};
 
@@ -194,12 +194,12 @@ fn a_full_filter_says_what_it_needs_and_stays_as_it_is() {
         unreachable!()
     };
     let mut grows = build(Growth::Grow { max_bytes: None });
-    assert!(matches!(fill(&mut grows), InsertError::NeedsGrow { used: 30, slots: 32 }));
+    assert!(matches!(fill(&mut grows), InsertError::NeedsGrow(NeedsGrow { used: 30, slots: 32 })));
     let before = grows.to_bytes();
     assert!(matches!(fill(&mut grows), InsertError::NeedsGrow { .. }));
     assert_eq!(grows.to_bytes(), before);
 
-    assert!(matches!(fill(&mut build(Growth::Refuse)), InsertError::Full { used: 30, slots: 32 }));
+    assert!(matches!(fill(&mut build(Growth::Refuse)), InsertError::Full(Full { used: 30, slots: 32 })));
     let limit = before.len() as u64;
     let mut limited = build(Growth::Grow { max_bytes: Some(limit) });
     assert!(matches!(fill(&mut limited), InsertError::Full { .. }));

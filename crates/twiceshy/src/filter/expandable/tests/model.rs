@@ -58,7 +58,7 @@ pub(super) fn step(pair: &mut Pair, random: &mut Random, items: &[Item], context
             pair.filter = ExpandableFilter::from_bytes(&before).unwrap();
             assert!(pair.filter.to_bytes() == before, "{context}: bytes do not come back");
             let view = ExpandableFilter::view(&before).unwrap();
-            view.verify().unwrap();
+            view.validate().unwrap();
             assert!(view.iter().eq(pair.filter.iter()), "{context}: view");
         }
         37 => {

@@ -68,7 +68,7 @@ impl Lawful for AdaptiveSet<MemoryMap> {
     }
 
     fn validate(&self) -> Result<(), String> {
-        self.validate().unwrap()
+        self.validate().map_err(|error| error.to_string())
     }
 
     fn stored(&self) -> &AdaptiveFilter {
