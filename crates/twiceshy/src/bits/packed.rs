@@ -111,16 +111,19 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Inserts a field of `width` bits at `bit`: whatever lies there and after it, up to the end of the slice, moves up by as many
-/// bits. What is pushed out at the end is the answer. The slice is whole words.
+/// Words of eight bytes each, little-endian.
+pub(crate) type WordBytes = [[u8; 8]];
+
+/// Inserts a field of `width` bits at bit `at` (less than 64) of the first word: whatever lies there and after it, up to the
+/// last word, moves up by as many bits. What is pushed out at the end is the answer.
 #[inline(always)]
-pub(crate) fn insert(bytes: &mut [u8], bit: u32, width: u32, value: u64) -> u64 {
-    let (at, back) = (bit % 64, 64 - width);
-    let Some((first, later)) = words_from(bytes, bit).split_first_mut() else { return value };
-    let (kept, moved) =
-        (u64::from_le_bytes(*first) & low_mask(at), u64::from_le_bytes(*first) & high_mask(at));
+pub(crate) fn insert(words: &mut WordBytes, at: u32, width: u32, value: u64) -> u64 {
+    let back = 64 - width;
+    let Some((first, later)) = words.split_first_mut() else { return value };
+    let old = u64::from_le_bytes(*first);
+    let moved = old & high_mask(at);
     // Shifting by 64 in two steps gives 0.
-    *first = (kept | value << at | moved << (width - 1) << 1).to_le_bytes();
+    *first = (old & !high_mask(at) | value << at | moved << (width - 1) << 1).to_le_bytes();
     let mut carry = moved >> back | value >> 1 >> (63 - at);
     for word in later {
         let old = u64::from_le_bytes(*word);
@@ -130,12 +133,12 @@ pub(crate) fn insert(bytes: &mut [u8], bit: u32, width: u32, value: u64) -> u64 
     carry
 }
 
-/// Removes the field of `width` bits at `bit`: whatever lies after it, up to the end of the slice, moves down by as many bits,
-/// and `last` takes the place that is left at the end. The slice is whole words.
+/// Removes the field of `width` bits at bit `at` (less than 64) of the first word: whatever lies after it, up to the last
+/// word, moves down by as many bits, and `last` takes the place that is left at the end.
 #[inline(always)]
-pub(crate) fn remove(bytes: &mut [u8], bit: u32, width: u32, last: u64) {
-    let (at, back) = (bit % 64, 64 - width);
-    let Some((first, later)) = words_from(bytes, bit).split_first_mut() else { return };
+pub(crate) fn remove(words: &mut WordBytes, at: u32, width: u32, last: u64) {
+    let back = 64 - width;
+    let Some((first, later)) = words.split_first_mut() else { return };
     let mut above = last;
     for word in later.iter_mut().rev() {
         let old = u64::from_le_bytes(*word);
@@ -144,14 +147,7 @@ pub(crate) fn remove(bytes: &mut [u8], bit: u32, width: u32, last: u64) {
     }
     let old = u64::from_le_bytes(*first);
     let moved = old >> (width - 1) >> 1 | above << back;
-    *first = (old & low_mask(at) | moved & high_mask(at)).to_le_bytes();
-}
-
-/// The words of a slice from that on which holds a bit.
-#[inline(always)]
-fn words_from(bytes: &mut [u8], bit: u32) -> &mut [[u8; 8]] {
-    let words = bytes.as_chunks_mut().0;
-    words.get_mut((bit / 64) as usize..).unwrap_or_default()
+    *first = (old & !high_mask(at) | moved & high_mask(at)).to_le_bytes();
 }
 
 #[cfg(test)]
@@ -215,7 +211,8 @@ mod tests {
                     let before = pattern(len as usize * 8);
                     let field = |bytes: &[u8], i: u32| naive_get(bytes, (i * width) as usize, width);
                     let mut bytes = before.clone();
-                    let pushed_out = insert(&mut bytes, at * width, width, value);
+                    let (word, bit) = ((at * width / 64) as usize, at * width % 64);
+                    let pushed_out = insert(&mut bytes.as_chunks_mut().0[word..], bit, width, value);
                     let end = len * 64 - width;
                     if at * width > end {
                         continue;
@@ -229,7 +226,7 @@ mod tests {
                         };
                         assert_eq!(field(&bytes, i), want, "{width} bits at {at} of {fields}, field {i}");
                     }
-                    remove(&mut bytes, at * width, width, pushed_out);
+                    remove(&mut bytes.as_chunks_mut().0[word..], bit, width, pushed_out);
                     assert_eq!(bytes, before, "{width} bits at {at}");
                 }
             }

@@ -24,7 +24,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u
     let home = table.address().home(cpu, hash);
     table.prefetch_run(home);
     if let Some(glance) = table.glance_at(cpu, home) {
-        let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash), 0);
+        let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash), 0, u64::MAX);
         // What is found further on may be a digit.
         if !table.is_behind::<{ counted::FIRST_DIGIT }>(found) {
             return found != 0;
@@ -83,11 +83,11 @@ impl<B: AsRef<[u8]>> Kernel for Longest<'_, B> {
 /// Removes the longest prefix of `window` if that takes no more than a glance; the usual removal.
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, window: u64) -> bool {
-    table.prefetch_cluster(quotient);
+    table.prefetch_block(quotient);
     match table.glance(cpu, quotient) {
         Some(glance) if counted::is_plain(table, &glance) => {
             match table.only_prefix_at_glance(&glance, window) {
-                Some(rank) => table.remove_at_glance(&glance, rank),
+                Some(rank) => table.remove_at_glance(cpu, &glance, rank),
                 None => false,
             }
         }

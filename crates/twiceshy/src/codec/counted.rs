@@ -300,11 +300,11 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 /// Inserts a remainder that is not there yet, if that takes no more than a glance; the usual insert.
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
-    table.prefetch_cluster(quotient);
+    table.prefetch_block(quotient);
     match table.glance(cpu, quotient) {
         Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance(&glance, rank, remainder)
+            table.insert_at_glance(cpu, &glance, rank, remainder)
         }
         _ => false,
     }
@@ -313,11 +313,11 @@ pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64,
 /// Removes a remainder that is there once, if that takes no more than a glance; the usual removal.
 #[inline(always)]
 pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
-    table.prefetch_cluster(quotient);
+    table.prefetch_block(quotient);
     match table.glance(cpu, quotient) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
-            table.remove_at_glance(&glance, rank)
+            table.remove_at_glance(cpu, &glance, rank)
         }
         _ => false,
     }

@@ -81,6 +81,13 @@ impl<K: Key> PartialEq for KeyWords<'_, K> {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct RawWords(pub(crate) u64);
 
+impl<W: Words> Words for &W {
+    #[inline(always)]
+    fn word(&self, index: u32) -> u64 {
+        (**self).word(index)
+    }
+}
+
 impl Words for RawWords {
     #[inline(always)]
     fn word(&self, index: u32) -> u64 {

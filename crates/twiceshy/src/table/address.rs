@@ -90,12 +90,6 @@ impl Address {
         (hash >> (64 - self.quotient_bits), hash << self.quotient_bits >> (64 - self.slot_bits))
     }
 
-    /// Whether the first 64 bits reach to the end of the window.
-    #[inline(always)]
-    pub(crate) fn has_window(self) -> bool {
-        self.part_bits + self.quotient_bits + self.slot_bits <= 64
-    }
-
     /// The quotient as block and number.
     #[inline(always)]
     pub(crate) fn home<C: Cpu>(self, cpu: C, hash: u64) -> Home {
@@ -103,10 +97,9 @@ impl Address {
         Home { block: cpu.field(hash, self.block_mask), number }
     }
 
-    /// The bits after the quotient, as many as a slot has, if the first 64 bits [reach](Self::has_window) that far.
+    /// The bits after the quotient, as many as a slot has, if the first 64 bits reach that far; else they are not enough.
     #[inline(always)]
     pub(crate) fn window<C: Cpu>(self, cpu: C, hash: u64) -> u64 {
-        debug_assert!(self.has_window());
         cpu.field(hash, self.window_mask)
     }
 }

@@ -47,7 +47,9 @@ impl Lanes {
         let count = (57 / width).min(MOST_LANES as u32);
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
-        let offset_limit = u32::from(shape.offset_max()).min(64);
+        // If the first 64 bits of a hash do not reach to the end of a slot, nothing is decided at a glance.
+        let is_usual = shape.position_bits() + width <= 64;
+        let offset_limit = if is_usual { u32::from(shape.offset_max()).min(64) } else { 0 };
         Self { count, ones, highs, offset_limit }
     }
 }
@@ -98,15 +100,18 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         // If the numbers make no sense, any slot will do.
         let slots = bytes.fields(start);
         // Less than 0, which is a large number here, if the end of the run is not in this block.
-        let mut len = end.wrapping_sub(start);
-        if L::EXTENDED {
-            // So is a run with extension slots before, inside or after it. What is after slot 63 is not
-            // in this block.
-            let near = extension.wrapping_shr(start) & u64::MAX.wrapping_shr(63u32.wrapping_sub(len));
-            len |= u32::from(near != 0) << 31 | (end & 64) << 25;
-        }
+        let len = end.wrapping_sub(start);
         // Without a run there is nothing to decide.
-        let len = select_unpredictable(bit(occupied, home), len, 0);
+        let has_run = bit(occupied, home);
+        let len = select_unpredictable(has_run, len, 0);
+        if L::EXTENDED {
+            // So many slots from there on are no extensions; those of the next block, shifted in as zeros, may be some. The
+            // slot after the run must be none, either.
+            let plain = (!extension).wrapping_shr(start).trailing_ones();
+            if len >= select_unpredictable(has_run, plain, 1) {
+                return None;
+            }
+        }
         if len > lanes.count || offset >= lanes.offset_limit {
             return None;
         }

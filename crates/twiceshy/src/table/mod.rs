@@ -305,13 +305,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         mem::prefetch(self.bytes(), home_at + 48);
     }
 
-    /// Asks for the cache lines that an edit may read and shift: that of the home slot and as many after
-    /// it as most clusters reach.
+    /// Asks for the cache lines that an edit may read and shift: those of the block and of the next header.
     #[inline(always)]
-    pub(crate) fn prefetch_cluster(&self, quotient: u64) {
-        let home_at = self.shape.slot_bit(quotient) / 8;
-        for line in 0..=4 {
-            mem::prefetch(self.bytes(), home_at + line * 64);
+    pub(crate) fn prefetch_block(&self, quotient: u64) {
+        let block_at = self.shape.block_at(split(quotient).0);
+        for line in 0..=2 {
+            mem::prefetch(self.bytes(), block_at + line * 64);
         }
     }
 

@@ -12,21 +12,28 @@ use crate::bits::word::low_mask;
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// What keeps each slot, but for its lowest `ignored` bits, from being a prefix of `window`, in which these are 0: 0 in
-    /// the lanes that are one.
+    /// the lanes that are one. With `stops` set to 0 instead of all ones, slots have no stop bits, and must be equal.
     #[inline(always)]
-    fn contradictions(&self, glance: &Glance, window: u64, ignored: u32) -> u64 {
+    fn contradictions(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
         let ones = self.lanes.ones;
         let slots = glance.slots & !ones.wrapping_mul(low_mask(ignored));
         let through_stop = slots ^ slots.wrapping_sub(ones);
-        (slots ^ window.wrapping_mul(ones)) & !through_stop
+        (slots ^ window.wrapping_mul(ones)) & !(through_stop & stops)
     }
 
     /// The first slot of the run that is a prefix of `window`, as a bit: 0 if there is none. A digit may be taken
-    /// for one. The lowest `ignored` bits of a slot are something else, and 0 in the window.
+    /// for one. The lowest `ignored` bits of a slot are something else, and 0 in the window; `stops` is all ones, or 0 if slots
+    /// have no stop bits.
     #[inline(always)]
-    pub(crate) fn find_prefix_at_glance(&self, glance: &Glance, window: u64, ignored: u32) -> u64 {
+    pub(crate) fn find_prefix_at_glance(
+        &self,
+        glance: &Glance,
+        window: u64,
+        ignored: u32,
+        stops: u64,
+    ) -> u64 {
         // The lowest lane that is 0 is found for certain.
-        let wrong = self.contradictions(glance, window, ignored);
+        let wrong = self.contradictions(glance, window, ignored, stops);
         let found = wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance);
         found & found.wrapping_neg()
     }
@@ -36,7 +43,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(crate) fn only_prefix_at_glance(&self, glance: &Glance, window: u64) -> Option<u32> {
         let highs = self.lanes.highs[MASKS - 1];
-        let wrong = self.contradictions(glance, window, 0);
+        let wrong = self.contradictions(glance, window, 0, u64::MAX);
         // Here every lane counts: see `count_at_glance`.
         let differs = (wrong | highs).wrapping_sub(self.lanes.ones) | wrong;
         let found = !differs & self.lanes_of(glance);

@@ -4,8 +4,10 @@
 //! of the table) is left to those: the answer is `false`, and nothing has changed.
 
 use super::glance::{Glance, Words};
-use super::shift::{LAST, Moved};
-use super::{BLOCK_SLOTS, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::shift::{LAST, Moved, insert_slot, remove_slot, with_inserted, with_removed};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use crate::bits::cpu::{Cpu, Kernel};
+use crate::bits::packed;
 use crate::mem::Memory;
 
 /// Whatever reaches over more blocks than this is not usual.
@@ -14,17 +16,39 @@ const MOST_BLOCKS: u64 = 16;
 impl<L: Layout> Table<Memory, L> {
     /// Inserts a head into the run, after `rank` others.
     #[inline(always)]
-    pub(crate) fn insert_at_glance(&mut self, glance: &Glance, rank: u32, value: u64) -> bool {
+    pub(crate) fn insert_at_glance<C: Cpu>(
+        &mut self,
+        cpu: C,
+        glance: &Glance,
+        rank: u32,
+        value: u64,
+    ) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, end) = (start + rank, start + len);
+        let (at, end, free, width) = (start + rank, start + len, words.used(), self.shape.slot_bits());
         if !self.is_placed(glance) || end > LAST {
             return false;
         }
+        if free > LAST || block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots() {
+            return cpu.outlined(InsertInFull { table: self, glance, rank, value });
+        }
+        let (header, slots) = self.block_mut(block);
+        packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
+        packed::store(header, RUNEND_AT, with_inserted(words.ends, at) & !old_last(len, end) | 1 << end);
+        if L::EXTENDED {
+            packed::store(header, EXTENSION_AT, with_inserted(words.extension, at));
+        }
+        insert_slot(slots, width, at, free, value);
+        self.used += 1;
+        true
+    }
+
+    /// [`insert_at_glance`](Self::insert_at_glance) into a block that is full: something moves to later blocks.
+    #[inline(always)]
+    fn insert_in_full(&mut self, glance: &Glance, rank: u32, value: u64) -> bool {
+        let Glance { block, words, home, start, len, .. } = *glance;
         let Some(free) = self.free_slot_near(block, words) else { return false };
-        self.shift_in_from(block, at, free, Moved { value, ..Moved::default() });
-        // The new last slot of the run is `end`; the old one, if there was a run, is none any more.
-        let old_last = u64::from(len > 0).wrapping_shl(end.wrapping_sub(1));
-        let ends = self.word(block, RUNEND_AT) & !old_last | 1 << end;
+        self.shift_in_from(block, start + rank, free, Moved { value, ..Moved::default() });
+        let ends = self.word(block, RUNEND_AT) & !old_last(len, start + len) | 1 << (start + len);
         self.set_word(block, RUNEND_AT, ends);
         self.set_word(block, OCCUPIED_AT, words.occupied | 1 << home);
         true
@@ -54,19 +78,36 @@ impl<L: Layout> Table<Memory, L> {
 
     /// Removes the head after `rank` others from the run.
     #[inline(always)]
-    pub(crate) fn remove_at_glance(&mut self, glance: &Glance, rank: u32) -> bool {
+    pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, end) = (start + rank, start + len);
+        let (at, used, width) = (start + rank, words.used(), self.shape.slot_bits());
+        if used > LAST {
+            return cpu.outlined(RemoveFromFull { table: self, glance, rank });
+        }
+        let (header, slots) = self.block_mut(block);
+        packed::store(header, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
+        packed::store(header, RUNEND_AT, with_removed(words.ends, at) | new_last(len, start));
+        if L::EXTENDED {
+            packed::store(header, EXTENSION_AT, with_removed(words.extension, at));
+        }
+        remove_slot(slots, width, at, used - 1, 0);
+        self.used -= 1;
+        self.crowd.given_back += 1;
+        true
+    }
+
+    /// [`remove_at_glance`](Self::remove_at_glance) from a block that is full: later blocks may have something of it.
+    #[inline(always)]
+    fn remove_from_full(&mut self, glance: &Glance, rank: u32) -> bool {
+        let Glance { block, words, home, start, len, .. } = *glance;
         let Some((last_block, last)) = self.last_that_moves(block, words) else { return false };
         let mut follows = Moved::default();
         for later in (block + 1..=last_block).rev() {
             follows = self.shift_out(later, 0, if later == last_block { last } else { LAST }, follows);
             self.set_offset(later, self.offset_byte(later) - 1);
         }
-        self.shift_out(block, at, if last_block == block { last } else { LAST }, follows);
-        // The new last slot of the run, if one is left, is the one before the old one.
-        let new_last = u64::from(len > 1).wrapping_shl(end.wrapping_sub(2));
-        let ends = self.word(block, RUNEND_AT) | new_last;
+        self.shift_out(block, start + rank, if last_block == block { last } else { LAST }, follows);
+        let ends = self.word(block, RUNEND_AT) | new_last(len, start);
         self.set_word(block, RUNEND_AT, ends);
         self.set_word(block, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
         self.used -= 1;
@@ -118,5 +159,46 @@ impl<L: Layout> Table<Memory, L> {
             self.set_offset(later, self.offset_byte(later) + 1);
         }
         self.used += 1;
+    }
+}
+
+/// The old last slot of a run of `len` slots up to `end` that gets one more, as a bit; none, if there was no run.
+#[inline(always)]
+fn old_last(len: u32, end: u32) -> u64 {
+    u64::from(len > 0).wrapping_shl(end.wrapping_sub(1))
+}
+
+/// The new last slot of a run of `len` slots from `start` that loses one, as a bit; none, if it had one.
+#[inline(always)]
+fn new_last(len: u32, start: u32) -> u64 {
+    u64::from(len > 1).wrapping_shl((start + len).wrapping_sub(2))
+}
+
+struct InsertInFull<'a, L> {
+    table: &'a mut Table<Memory, L>,
+    glance: &'a Glance,
+    rank: u32,
+    value: u64,
+}
+
+impl<L: Layout> Kernel for InsertInFull<'_, L> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> bool {
+        self.table.insert_in_full(self.glance, self.rank, self.value)
+    }
+}
+
+struct RemoveFromFull<'a, L> {
+    table: &'a mut Table<Memory, L>,
+    glance: &'a Glance,
+    rank: u32,
+}
+
+impl<L: Layout> Kernel for RemoveFromFull<'_, L> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> bool {
+        self.table.remove_from_full(self.glance, self.rank)
     }
 }

@@ -250,9 +250,9 @@ impl<L: Layout> Kernel for Quick<'_, L> {
             assert_eq!(found, bit, "{ignored} bits ignored");
         }
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance(&glance, rank, value),
+            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
             (false, 0) => false,
-            (false, _) => table.remove_at_glance(&glance, rank),
+            (false, _) => table.remove_at_glance(cpu, &glance, rank),
         }
     }
 }

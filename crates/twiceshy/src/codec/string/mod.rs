@@ -36,7 +36,7 @@ pub(crate) use payload::{Payload, Tags};
 use std::cmp::Ordering;
 
 use super::stop;
-use crate::bits::cpu::{Cpu, Kernel};
+use crate::bits::cpu::Cpu;
 use crate::bits::word::low_mask;
 use crate::hash::Words;
 use crate::mem::Memory;
@@ -51,7 +51,8 @@ pub(crate) type Table<B = Memory> = table::Table<B, Extended>;
 pub(crate) struct Strings<P> {
     position_bits: u32,
     slot_bits: u32,
-    has_stop: bool,
+    /// All ones if strings end with a stop bit, else 0.
+    stops: u64,
     payload: P,
 }
 
@@ -75,23 +76,6 @@ impl Entry {
     }
 }
 
-/// [`Strings::contains`] for all runs.
-struct LookCloser<'a, P, B, W> {
-    strings: Strings<P>,
-    table: &'a Table<B>,
-    words: &'a W,
-}
-
-impl<P: Payload, B: AsRef<[u8]>, W: Words> Kernel for LookCloser<'_, P, B, W> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { strings, table, words } = self;
-        let run = table.run(cpu, table.address().quotient(words.word(0)));
-        matches!(strings.find(table, run, words), Found::Covered(_))
-    }
-}
-
 /// What a run says of a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -105,7 +89,8 @@ pub(crate) enum Found {
 impl<P: Payload> Strings<P> {
     #[inline(always)]
     pub(crate) fn new(shape: &Shape, has_stop: bool, payload: P) -> Self {
-        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), has_stop, payload }
+        let stops = if has_stop { u64::MAX } else { 0 };
+        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), stops, payload }
     }
 
     #[inline(always)]
@@ -129,18 +114,18 @@ impl<P: Payload> Strings<P> {
     }
 
     pub(crate) fn has_stop(&self) -> bool {
-        self.has_stop
+        self.stops != 0
     }
 
     /// The most bits, quotient included, of a fingerprint in this many slots.
     pub(crate) fn bits_in(&self, slots: u32) -> u32 {
-        self.position_bits + slots * self.slot_bits - self.payload.head_bits() - u32::from(self.has_stop)
+        self.position_bits + slots * self.slot_bits - self.payload.head_bits() - u32::from(self.has_stop())
     }
 
     /// How many slots a fingerprint of `len` bits takes.
     pub(crate) fn slots_for(&self, len: u32) -> u32 {
         let stored =
-            len.saturating_sub(self.position_bits) + self.payload.head_bits() + u32::from(self.has_stop);
+            len.saturating_sub(self.position_bits) + self.payload.head_bits() + u32::from(self.has_stop());
         stored.div_ceil(self.slot_bits).max(1)
     }
 
@@ -157,7 +142,7 @@ impl<P: Payload> Strings<P> {
         if len == self.bits_in(1) {
             return len;
         }
-        if self.has_stop { len.max(self.position_bits) } else { self.round_up(len) }
+        if self.has_stop() { len.max(self.position_bits) } else { self.round_up(len) }
     }
 
     /// The entry whose head is at `start`, in a run that ends at `end`.
@@ -204,7 +189,7 @@ impl<P: Payload> Strings<P> {
             prefix.push(slot, bits);
         }
         let (slot, bits) = self.string_slot(table, entry, last);
-        match (self.has_stop, slot) {
+        match (self.has_stop(), slot) {
             (false, _) => prefix.push(slot, bits),
             // No encoder wrote that.
             (true, 0) => {}
@@ -217,7 +202,7 @@ impl<P: Payload> Strings<P> {
     #[inline(always)]
     pub(crate) fn len<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> u32 {
         let full = self.bits_in(entry.string_slots);
-        if !self.has_stop {
+        if !self.has_stop() {
             return full;
         }
         let (last, bits) = self.string_slot(table, entry, entry.string_slots - 1);
@@ -245,7 +230,7 @@ impl<P: Payload> Strings<P> {
         for i in 0..entry.string_slots {
             let (slot, bits) = self.string_slot(table, entry, i);
             let window = words.window(at, bits);
-            let same = if self.has_stop && i + 1 == entry.string_slots {
+            let same = if self.has_stop() && i + 1 == entry.string_slots {
                 stop::matches(slot, window)
             } else {
                 slot == window
@@ -281,24 +266,19 @@ impl<P: Payload> Strings<P> {
         Found::Between { at, common_bits }
     }
 
-    /// Whether an entry of the run of its quotient is a prefix of a hash.
+    /// Whether an entry of the run of its quotient is a prefix of a hash, given its first word; `None` if that takes more than
+    /// a glance.
     #[inline(always)]
-    pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(
-        self,
+    pub(crate) fn contains_at_glance<C: Cpu, B: AsRef<[u8]>>(
+        &self,
         cpu: C,
         table: &Table<B>,
-        words: &impl Words,
-    ) -> bool {
-        // Quotient and first slot, if both are in the first word; they nearly always are.
-        if table.address().has_window() {
-            let first_word = words.word(0);
-            let home = table.address().home(cpu, first_word);
-            table.prefetch_run(home);
-            if let Some(glance) = table.glance_at(cpu, home) {
-                return self.matches_at_glance(table, &glance, table.address().window(cpu, first_word));
-            }
-        }
-        cpu.outlined(LookCloser { strings: self, table, words })
+        first_word: u64,
+    ) -> Option<bool> {
+        let home = table.address().home(cpu, first_word);
+        table.prefetch_run(home);
+        let glance = table.glance_at(cpu, home)?;
+        Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
     }
 
     /// Stores an entry of one slot for a hash, given its first word and the own bits of its head, if none is a prefix of it
@@ -311,19 +291,16 @@ impl<P: Payload> Strings<P> {
         first_word: u64,
         own: u64,
     ) -> bool {
-        if !table.address().has_window() {
-            return false;
-        }
         let (quotient, window) = table.address().split(first_word);
-        table.prefetch_cluster(quotient);
+        table.prefetch_block(quotient);
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
-        let value = window | u64::from(self.has_stop) << own_bits | own;
+        let value = window | u64::from(self.has_stop()) << own_bits | own;
         match table.glance(cpu, quotient) {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
             Some(glance) if !self.matches_at_glance(table, &glance, window) => {
                 let rank = table.rank_at_glance(&glance, value);
-                table.insert_at_glance(&glance, rank, value)
+                table.insert_at_glance(cpu, &glance, rank, value)
             }
             _ => false,
         }
@@ -346,7 +323,7 @@ impl<P: Payload> Strings<P> {
         let Some(glance) = table.glance(cpu, table.address().quotient(words.word(0))) else { return false };
         match table.find_at_glance(&glance, self.slot(words, len, 0) | own, 0) {
             0 => false,
-            found => table.remove_at_glance(&glance, found.trailing_zeros() / self.slot_bits),
+            found => table.remove_at_glance(cpu, &glance, found.trailing_zeros() / self.slot_bits),
         }
     }
 
@@ -354,11 +331,7 @@ impl<P: Payload> Strings<P> {
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
-        if self.has_stop {
-            table.find_prefix_at_glance(glance, window, own_bits) != 0
-        } else {
-            table.find_at_glance(glance, window, own_bits) != 0
-        }
+        table.find_prefix_at_glance(glance, window, own_bits, self.stops) != 0
     }
 
     /// Slot `i` of the string of the first `len` bits of a hash; the own bits of a head are 0.
@@ -368,7 +341,7 @@ impl<P: Payload> Strings<P> {
         let at = self.position_bits + i * self.slot_bits - if i == 0 { 0 } else { own };
         let own = if i == 0 { own } else { 0 };
         let (rest, bits) = (len - at.min(len), self.slot_bits - own);
-        let string = if self.has_stop && rest < bits {
+        let string = if self.has_stop() && rest < bits {
             stop::encode(words.window(at, rest), rest, bits)
         } else {
             words.window(at, bits)
@@ -381,7 +354,7 @@ impl<P: Payload> Strings<P> {
     pub(crate) fn full_head(&self, words: &impl Words) -> u64 {
         let own = self.payload.head_bits();
         let window = words.window(self.position_bits, self.slot_bits - own);
-        (window | u64::from(self.has_stop)) << own
+        (window | u64::from(self.has_stop())) << own
     }
 
     /// The slots of an entry for the first `len` bits of a hash, with what it carries.

@@ -179,7 +179,8 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// Whether `key` may be in the set. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.core.contains(KeyWords::new(&self.hasher, &key))
+        let words = KeyWords::new(&self.hasher, &key);
+        self.core.contains(&words)
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.

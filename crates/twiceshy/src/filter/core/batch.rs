@@ -1,8 +1,8 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
-use super::Core;
+use super::{Core, LookCloser};
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
-use crate::codec::string::{Payload, Strings, Table};
+use crate::codec::string::Payload;
 use crate::filter::batch::{AHEAD, CHUNK, hash_all};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
@@ -14,13 +14,13 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
             let hashes = hash_all(&mut hashes, keys, |key| hasher.hash(key));
             let words = KeysAndHashes { hasher, keys, hashes };
-            dispatch(ContainsAll { table: &self.table, strings: self.strings, words, found });
+            dispatch(ContainsAll { core: self, words, found });
         }
     }
 
     /// [`contains_batch`](Self::contains_batch) for hashes.
     pub(crate) fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        dispatch(ContainsAll { table: &self.table, strings: self.strings, words: Hashes(hashes), found });
+        dispatch(ContainsAll { core: self, words: Hashes(hashes), found });
     }
 
     /// Asks the CPU for the memory that a key with this hash will need.
@@ -68,9 +68,8 @@ impl Many for Hashes<'_> {
     }
 }
 
-struct ContainsAll<'a, P, B, W> {
-    table: &'a Table<B>,
-    strings: Strings<P>,
+struct ContainsAll<'a, P: Payload, B, W> {
+    core: &'a Core<P, B>,
     words: W,
     found: &'a mut [bool],
 }
@@ -79,9 +78,9 @@ impl<P: Payload, B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, P, B, W> {
     type Output = ();
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
-        let Self { table, strings, words, found } = self;
+        let Self { core, words, found } = self;
         // A table of its own, so that its measures can stay in registers.
-        let table = &table.borrowed();
+        let (table, strings) = (&core.table.borrowed(), core.strings);
         let hashes = words.first_words();
         let ask_for = |hash: u64| table.prefetch(cpu, hash);
         hashes.iter().take(AHEAD).for_each(|&hash| ask_for(hash));
@@ -89,7 +88,10 @@ impl<P: Payload, B: AsRef<[u8]>, W: Many> Kernel for ContainsAll<'_, P, B, W> {
             if let Some(&ahead) = hashes.get(i + AHEAD) {
                 ask_for(ahead);
             }
-            *found = strings.contains(cpu, table, &words.at(i));
+            *found = match strings.contains_at_glance(cpu, table, hashes[i]) {
+                Some(found) => found,
+                None => cpu.outlined(LookCloser { core, words: words.at(i) }),
+            };
         }
     }
 }

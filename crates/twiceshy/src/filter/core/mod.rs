@@ -310,5 +310,14 @@ kernel! {
 kernel! {
     /// Small enough for registers, if the words are.
     Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
-    |cpu| core.strings.contains(cpu, &core.table, &words)
+    |cpu| match core.strings.contains_at_glance(cpu, &core.table, words.word(0)) {
+        Some(found) => found,
+        None => cpu.outlined(LookCloser { core, words }),
+    }
+}
+
+kernel! {
+    /// [`Contains`] for all runs.
+    LookCloser<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
+    |cpu| matches!(Find { core, words: &words }.run(cpu).2, Found::Covered(_))
 }
