@@ -301,6 +301,9 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
     table.prefetch_block(quotient);
+    if table.insert_first(cpu, quotient, remainder) {
+        return true;
+    }
     match table.glance(cpu, quotient) {
         Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);

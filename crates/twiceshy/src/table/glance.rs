@@ -124,6 +124,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         Words::read::<L>(&self.bytes()[self.shape.block_at(block)..])
     }
 
+    /// Offsets from here on are saturated, or point after the block.
+    #[inline(always)]
+    pub(super) fn offset_limit(&self) -> u32 {
+        self.lanes.offset_limit
+    }
+
     /// Whether the place where the run begins, or would begin, follows from the block alone.
     #[inline(always)]
     pub(super) fn is_placed(&self, glance: &Glance) -> bool {

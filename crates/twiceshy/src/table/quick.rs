@@ -8,12 +8,44 @@ use super::shift::{LAST, Moved, insert_slot, remove_slot, with_inserted, with_re
 use super::{BLOCK_SLOTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
+use crate::bits::word::{bit, rank_below};
 use crate::mem::Memory;
 
 /// Whatever reaches over more blocks than this is not usual.
 const MOST_BLOCKS: u64 = 16;
 
 impl<L: Layout> Table<Memory, L> {
+    /// Starts a run of `quotient` with one head, if there is none and its block is not full: few instructions, so that several
+    /// inserts wait for memory at the same time.
+    #[inline(always)]
+    pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, quotient: u64, value: u64) -> bool {
+        let (block, home) = split(quotient);
+        let width = self.shape.slot_bits();
+        let words = self.words(block);
+        let free = words.used();
+        if bit(words.occupied, home) || free > LAST || words.offset >= self.offset_limit() {
+            return false;
+        }
+        // See `run_in_block`: a virtual run end before the block's own ones.
+        let starts = words.run_ends() >> words.offset << 1 | 1;
+        let start = words.offset + cpu.select(starts, rank_below(words.occupied, home));
+        // Extension slots of the run before may reach up to here.
+        if L::EXTENDED && bit(words.extension, start % BLOCK_SLOTS as u32)
+            || block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots()
+        {
+            return false;
+        }
+        let (header, slots) = self.block_mut(block);
+        packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
+        packed::store(header, RUNEND_AT, with_inserted(words.ends, start) | 1 << start);
+        if L::EXTENDED {
+            packed::store(header, EXTENSION_AT, with_inserted(words.extension, start));
+        }
+        insert_slot(slots, width, start, free, value);
+        self.used += 1;
+        true
+    }
+
     /// Inserts a head into the run, after `rank` others.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(

@@ -236,6 +236,9 @@ impl<L: Layout> Kernel for Quick<'_, L> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
+        if insert && table.insert_first(cpu, quotient, value) {
+            return true;
+        }
         let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
         assert_eq!(table.find_at_glance(&glance, value, 0) > 0, table.count_at_glance(&glance, value) > 0);

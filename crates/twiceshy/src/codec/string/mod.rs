@@ -296,6 +296,9 @@ impl<P: Payload> Strings<P> {
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
         let value = window | u64::from(self.has_stop()) << own_bits | own;
+        if table.insert_first(cpu, quotient, value) {
+            return true;
+        }
         match table.glance(cpu, quotient) {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
             Some(glance) if !self.matches_at_glance(table, &glance, window) => {
