@@ -1,4 +1,4 @@
-//! Where entries come in the order of their quotients, and more of them than there are home slots: in a crowd.
+//! Where entries come in the order of their quotients, and more of them than there are slots: in a crowd.
 //!
 //! Whoever copies a set inserts it in the order of hashes, and a table that starts small and grows is then filled from
 //! its front: everything lies in one cluster, thousands of slots after its home. Offsets do not count that far; to find

@@ -285,24 +285,24 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
         let home = self.address.home(cpu, hash);
         mem::prefetch(self.bytes(), self.shape.block_at(home.block));
-        mem::prefetch(self.bytes(), self.home_at(home));
+        mem::prefetch(self.bytes(), self.likely_at(home));
     }
 
-    /// The byte of a home slot.
+    /// The byte of the slot that a run is near if most slots are in use: that with the number of its quotient.
     #[inline(always)]
-    fn home_at(&self, home: Home) -> usize {
+    fn likely_at(&self, home: Home) -> usize {
         let in_block = L::BYTES + home.number as usize * self.shape.slot_bits() as usize / 8;
         self.shape.block_at(home.block) + in_block
     }
 
-    /// Asks for the cache lines that a lookup at a home slot will read soon, apart from the first, which it
-    /// asks for itself. A run lies a few slots after its home, and the next block's header tells the end of a
+    /// Asks for the cache lines that a lookup will read soon, apart from the header's, which it
+    /// asks for itself. A run lies near the slot with the number of its quotient, and the next block's header tells the end of a
     /// run that leaves the block: hence a second line.
     #[inline(always)]
     pub(crate) fn prefetch_run(&self, home: Home) {
-        let home_at = self.home_at(home);
-        mem::prefetch(self.bytes(), home_at);
-        mem::prefetch(self.bytes(), home_at + 48);
+        let likely_at = self.likely_at(home);
+        mem::prefetch(self.bytes(), likely_at);
+        mem::prefetch(self.bytes(), likely_at + 48);
     }
 
     /// Asks for the cache lines that an edit may read and shift: those of the block and of the next header.

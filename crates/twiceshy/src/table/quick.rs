@@ -1,7 +1,8 @@
 //! The usual edits, in few steps: one head more or less in a run that a glance found.
 //!
-//! They do what [`Table::plan`] and [`Table::commit`] do, with the words of each block in registers. Whatever is unusual (a run that leaves its block, a saturated offset, the end
-//! of the table) is left to those: the answer is `false`, and nothing has changed.
+//! They do what [`Table::plan`] and [`Table::commit`] do, with the words of a block in registers. Whatever is unusual (a run
+//! that leaves its block, a saturated offset, the end of the table) is left to those: the answer is `false`, and nothing has
+//! changed.
 
 use super::glance::{Glance, Words};
 use super::shift::{LAST, Moved, insert_slot, remove_slot, with_inserted, with_removed};

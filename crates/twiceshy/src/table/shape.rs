@@ -151,12 +151,12 @@ impl Shape {
         self.spill_slots
     }
 
-    /// How many quotients there are, which is also the number of home slots.
+    /// How many quotients there are, and slots before the spill area.
     pub(crate) fn quotients(&self) -> u64 {
         1 << self.quotient_bits
     }
 
-    /// Home slots and spill area together.
+    /// All slots, with the spill area.
     #[inline(always)]
     pub(crate) fn total_slots(&self) -> u64 {
         (1 << self.quotient_bits) + u64::from(self.spill_slots)
@@ -198,7 +198,7 @@ impl Shape {
     }
 }
 
-/// Slots after the last home slot, for runs that do not fit before it.
+/// Slots after those of the last quotients, for runs that do not fit there.
 ///
 /// With hashed quotients at 95 % load, more than `x` slots are displaced past the end with probability
 /// about `e^(-x / 10)` (at 90 %: `e^(-x / 5)`): 64 slots do for tables too small to build up such a

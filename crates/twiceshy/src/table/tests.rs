@@ -360,7 +360,7 @@ impl<L: Layout> Kernel for Continue<'_, L> {
     }
 }
 
-/// Entries come in the order of their quotients, forwards or backwards, and more of them than there are home slots: what
+/// Entries come in the order of their quotients, forwards or backwards, and more of them than there are slots: what
 /// the table remembers of a crowd must be true after other edits in between, and when the spill area gets larger.
 #[test]
 fn crowds_in_order_agree_with_the_model() {
