@@ -83,6 +83,24 @@ fn loading_in_order_stores_what_inserting_does() {
     }
 }
 
+/// Quotient and slot together have more bits than the first word of a hash: whatever is quick knows that word only.
+#[test]
+fn slots_that_reach_beyond_the_first_word_hold_the_bits_of_the_next() {
+    for remainder_bits in [53, 54, 55, 58, 60] {
+        let builder = || AdaptiveFilter::builder().quotient_bits(10).remainder_bits(remainder_bits);
+        let mut hashes: Vec<u64> = (0..900).map(twiceshy_testkit::mix).collect();
+        let mut filter = builder().build().unwrap();
+        for &hash in &hashes {
+            assert_eq!(filter.insert_hash(hash).unwrap(), Insertion::Stored);
+        }
+        assert!(hashes.iter().all(|&hash| filter.contains_hash(hash)), "{remainder_bits}");
+        assert!(!(1_000..2_000).any(|other| filter.contains_hash(twiceshy_testkit::mix(other))));
+        hashes.sort_unstable();
+        let loaded = builder().from_sorted_hashes(hashes.iter().copied()).unwrap();
+        assert!(loaded.core.table().bytes() == filter.core.table().bytes(), "{remainder_bits}");
+    }
+}
+
 #[test]
 fn loading_out_of_order_is_refused() {
     let error = AdaptiveFilter::builder().from_sorted_hashes([1, 3, 2]).unwrap_err();
