@@ -133,19 +133,14 @@ impl<L: Layout> Table<Memory, L> {
         }
     }
 
-    /// Counts the slots that a removal shifts in a crowd.
-    #[cold]
-    pub(super) fn count_removal(&mut self, shifted: u64) {
-        self.count_work(shifted);
-    }
-
     /// Counts slots that an edit in a crowd shifts or goes over. In a table that is nearly full this also happens with hashes
     /// in no order: to insert and remove a key shifts `1 / (1 - load)²` slots on average. There, twice as much is forgotten
     /// for every slot that was taken since.
-    fn count_work(&mut self, slots: u64) {
+    #[cold]
+    pub(super) fn count_work(&mut self, slots: u64) {
         let (quotients, taken) = (self.shape.quotients(), self.used + self.crowd.given_back);
         let crowding = quotients / quotients.saturating_sub(self.used).max(1);
-        let usual = if crowding < 4 { 0 } else { 2 * crowding * crowding };
+        let usual = if crowding < 4 { 0 } else { crowding.saturating_mul(crowding).saturating_mul(2) };
         let forgotten = usual.saturating_mul(taken - self.crowd.counted_at);
         self.crowd.work = self.crowd.work.saturating_sub(forgotten) + slots;
         self.crowd.counted_at = taken;

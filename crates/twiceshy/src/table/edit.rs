@@ -275,7 +275,7 @@ impl<L: Layout> Table<Memory, L> {
             }
         }
         if end - slot > CROWDED_REACH {
-            self.count_removal(end - slot);
+            self.count_work(end - slot);
         }
         self.shift_down(slot, end);
         self.used -= 1;

@@ -4,7 +4,7 @@
 //! has a run at all is a coin toss that no branch predictor wins. So everything is computed as if there
 //! were a run, without a branch: both ends of the run with one `pdep`, up to six slots with one load, and
 //! all of them are compared with a value at once. Only if that cannot decide (the run leaves the block, or
-//! is longer) is there a jump, to the general code, in about one query of eighteen at 90 % load.
+//! is longer) is there a jump, to the general code, in about one query of seventy for an absent key at 90 % load.
 //!
 //! Comparing several slots at once is the well-known search for a zero byte in a word, with lanes of any
 //! width: `(x - 1) & !x` has the top bit of a lane set if the lane is 0. Lanes above a zero lane may be

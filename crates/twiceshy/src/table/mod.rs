@@ -63,7 +63,7 @@
 //! # Cost
 //!
 //! `w + 2.125` bits per slot (`w + 3.125` with extension bits). A query touches one or two cache lines. An insert shifts the
-//! slots after it in its block, 30 of them on average if the table is nearly full, and one time in four goes on in the next.
+//! slots after it in its block, and if the block is full, those of the next one too.
 //!
 //! # Source
 //!

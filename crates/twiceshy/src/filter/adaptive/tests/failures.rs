@@ -8,7 +8,7 @@ use super::*;
 use crate::error::SetError;
 use crate::filter::adaptive::Growth;
 use crate::mem::scarce::until_enough;
-use crate::reverse_map::{Lookup, ReverseMap, Row};
+use crate::reverse_map::{Lookup, ReverseMap, Row, Visit};
 use twiceshy_testkit::Random;
 
 /// A map that fails at a call chosen beforehand.
@@ -206,11 +206,7 @@ struct Counting(MemoryMap, Cell<u64>);
 impl Lookup for Counting {
     type Error = std::convert::Infallible;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Self::Error> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Self::Error> {
         self.0.visit(hashes, &mut |row| {
             self.1.update(|rows| rows + 1);
             visit(row)
