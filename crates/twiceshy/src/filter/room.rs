@@ -24,7 +24,7 @@ const LONG: u64 = 1 << 11;
 /// Whether a table that is at most half full is crowded, if something lies as many slots after its home. With hashes in no
 /// order nothing does.
 pub(super) fn is_crowded(farthest_from_home: u64) -> bool {
-    farthest_from_home > 1 << 8
+    farthest_from_home > 1 << 7
 }
 
 /// An edit that shifts more than this is one, if many are,

@@ -107,15 +107,12 @@ impl Crowd {
     }
 }
 
-/// An edit that shifts more slots than this does so in a crowd, if a quarter of the table is free: with evenly distributed
-/// hashes in no order it is one in a million.
-pub(super) const CROWDED_REACH: u64 = 256;
-
-/// What lies as many slots after its home does so in a crowd.
-const FAR_FROM_HOME: u64 = 512;
+/// What lies more slots than this after its home does so in a crowd, and so does an edit that shifts as many. With evenly
+/// distributed hashes in no order that is one insert in millions at 90 % load, and none if a quarter of the table is free.
+pub(super) const CROWDED_REACH: u64 = 128;
 
 /// What it costs to append to a crowd, in slots that could be shifted in that time.
-const APPENDING: u64 = 8;
+const APPENDING: u64 = 16;
 
 impl<L: Layout> Table<Memory, L> {
     /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
@@ -123,7 +120,7 @@ impl<L: Layout> Table<Memory, L> {
     pub(super) fn count_edit(&mut self, home: u64, at: u64, free: u64) {
         let (distance, shifted) = (at - home, free - at);
         // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
-        let found = match distance > FAR_FROM_HOME {
+        let found = match distance > CROWDED_REACH {
             true if shifted > BLOCK_SLOTS => distance / 4,
             true => APPENDING,
             false => 0,

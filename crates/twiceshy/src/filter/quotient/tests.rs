@@ -423,3 +423,18 @@ fn counters_do_not_overflow() {
     assert_eq!(filter.remove_hash_many(0, u64::MAX), u64::MAX - 1);
     assert_eq!(filter.len(), 1);
 }
+
+#[test]
+fn a_small_filter_that_is_filled_in_order_is_hardly_ever_crowded() {
+    for keys in [1_000, 3_000, 10_000u64] {
+        let mut filter = QuotientFilter::builder().capacity(1).grow_to(keys).build().unwrap();
+        let mut hashes: Vec<u64> = (0..keys).map(mix).collect();
+        hashes.sort_unstable();
+        let mut crowded = 0;
+        for hash in hashes {
+            filter.insert_hash(hash).unwrap();
+            crowded += u64::from(filter.table.farthest_from_home() > 128);
+        }
+        assert!(crowded < keys / 8, "{keys} keys: {crowded} times");
+    }
+}

@@ -47,6 +47,7 @@ fn drive(mode: Mode, bits: u32, spread_growth: bool) -> [u64; 6] {
                         if is_full(&pair) || pair.insert(random.pick(&items)).is_err() {
                             break;
                         }
+                        pair.cut_all(); // inserting may have ended a shrink, and begun to grow again
                     }
                     let member = random.pick(&pair.members);
                     failures[2] += scarcely(&mut pair, &items, |pair| pair.rejuvenate(member), &context).1;
