@@ -32,7 +32,7 @@
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{BLOCK_SLOTS, Full, Glance, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
+use crate::table::{Full, Glance, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 pub(super) const FIRST_DIGIT: usize = 3;
@@ -171,13 +171,22 @@ pub(crate) struct Entries<'a, B> {
     quotient: u64,
     /// What is left of the present run; nothing behind the last.
     run: Run,
-    /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew.
+    /// The first bit of the slot where it starts, which is cheaper to move on than to compute anew, and the first slot of the
+    /// next block.
     bit: usize,
+    next_block: u64,
 }
 
 impl<'a, B: AsRef<[u8]>> Entries<'a, B> {
     pub(crate) fn new(table: &'a Table<B>) -> Self {
-        let mut all = Self { table, runs: table.runs(), quotient: 0, run: Run { start: 0, end: 0 }, bit: 0 };
+        let mut all = Self {
+            table,
+            runs: table.runs(),
+            quotient: 0,
+            run: Run { start: 0, end: 0 },
+            bit: 0,
+            next_block: 0,
+        };
         all.next_run();
         all
     }
@@ -197,7 +206,7 @@ impl<'a, B: AsRef<[u8]>> Entries<'a, B> {
     #[inline(always)]
     fn go_to(&mut self, slot: u64) {
         self.run.start = slot;
-        self.bit = self.table.shape().slot_bit(slot);
+        (self.bit, self.next_block) = self.table.shape().slot_bit_and_next_block(slot);
     }
 
     #[inline(always)]
@@ -225,7 +234,7 @@ impl<B: AsRef<[u8]>> Iterator for Entries<'_, B> {
             self.next_run();
             return Some((quotient, remainder, 1));
         }
-        if !next.is_multiple_of(BLOCK_SLOTS) && packed::get(bytes, next_bit, width) != remainder {
+        if next != self.next_block && packed::get(bytes, next_bit, width) != remainder {
             (self.run.start, self.bit) = (next, next_bit);
             return Some((quotient, remainder, 1));
         }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{ReadError, check_sum, checksum};
 use crate::hash::{HashKind, Hasher};
-use crate::table::{Layout, Shape, Table};
+use crate::table::{Layout, Shape, Size, Table};
 
 /// How every filter begins.
 const MAGIC: [u8; 8] = *b"twiceshy";
@@ -40,8 +40,9 @@ const OWN_BYTES: usize = 16;
 /// What only one kind of filter has.
 pub(crate) type Own = [u8; OWN_BYTES];
 
-/// The flag for blocks with an extension word.
+/// The flag for blocks with an extension word, and those that say how many slots a block has less than quotients.
 const EXTENSIONS: u8 = 1;
+const FEWER_SLOTS: u8 = 0b11_1000;
 
 /// What the header says of a filter as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -216,7 +217,8 @@ impl Described {
 fn shape_to_bytes(shape: &Shape) -> [u8; SHAPE_BYTES] {
     let [a, b, c, d] = shape.spill_slots().to_le_bytes();
     let (quotient_bits, slot_bits) = (shape.quotient_bits() as u8, shape.slot_bits() as u8);
-    let flags = if shape.has_extensions() { EXTENSIONS } else { 0 };
+    let fewer = Size::MOST_BLOCK_SLOTS as u8 - shape.block_slots() as u8;
+    let flags = fewer | if shape.has_extensions() { EXTENSIONS } else { 0 };
     [quotient_bits, slot_bits, flags, shape.offset_max(), a, b, c, d]
 }
 
@@ -227,8 +229,17 @@ fn shape_from_bytes<L: Layout>(bytes: [u8; SHAPE_BYTES]) -> Result<Shape, ReadEr
     expect("quotient bits", (1..=most).contains(&quotient_bits), format_args!("1..={most}"), quotient_bits)?;
     expect("slot bits", (1..=64).contains(&slot_bits), "1..=64", slot_bits)?;
     let expected = if L::EXTENDED { EXTENSIONS } else { 0 };
-    expect("flags", flags == expected, expected, flags)?;
-    let shape = Shape::new(quotient_bits, slot_bits).with_layout::<L>();
+    let (fewer, other) = (flags & FEWER_SLOTS, flags & !FEWER_SLOTS);
+    expect("flags", other == expected, expected, other)?;
+    let size = Size::new(quotient_bits, Size::MOST_BLOCK_SLOTS - u32::from(fewer));
+    expect(
+        "slots that a block has less than 64",
+        size.is_some(),
+        "0 in a table of less than 64 quotients",
+        fewer,
+    )?;
+    let size = size.unwrap_or(quotient_bits.into());
+    let shape = Shape::new(size, slot_bits).with_layout::<L>();
     shape.with_limits(offset_max, u32::from_le_bytes(spill)).ok_or_else(|| ReadError::Field {
         field: "largest offset",
         expected: "at least 1".into(),

@@ -8,7 +8,7 @@
 //! A table may be for a *part* of all hashes, those that begin with certain bits: which table it is then implies these
 //! bits, as the position in the table implies those of the quotient. What a slot holds begins after both.
 
-use super::{BLOCK_SLOTS, Shape};
+use super::{BLOCK_QUOTIENTS, Shape};
 use crate::bits::cpu::Cpu;
 use crate::bits::word::low_mask;
 
@@ -50,7 +50,7 @@ pub(crate) struct Home {
 impl Home {
     #[inline(always)]
     pub(super) fn of(quotient: u64) -> Self {
-        Self { block: quotient / BLOCK_SLOTS, number: quotient % BLOCK_SLOTS }
+        Self { block: quotient / BLOCK_QUOTIENTS, number: quotient % BLOCK_QUOTIENTS }
     }
 }
 
@@ -71,7 +71,7 @@ impl Address {
         let (part_bits, quotient_bits, slot_bits) =
             (shape.part().bits(), shape.quotient_bits(), shape.slot_bits());
         let (part, quotient) = (high_bits(part_bits), high_bits(part_bits + quotient_bits));
-        let block = high_bits(part_bits + quotient_bits.saturating_sub(BLOCK_SLOTS.ilog2()));
+        let block = high_bits(part_bits + quotient_bits.saturating_sub(BLOCK_QUOTIENTS.ilog2()));
         let window = (u64::MAX << (64 - slot_bits)).unbounded_shr(part_bits + quotient_bits);
         let (block_mask, number_mask) = (block & !part, quotient & !block);
         Self { part_bits, quotient_bits, slot_bits, block_mask, number_mask, window_mask: window }
@@ -93,7 +93,7 @@ impl Address {
     /// The quotient as block and number.
     #[inline(always)]
     pub(crate) fn home<C: Cpu>(self, cpu: C, hash: u64) -> Home {
-        let number = cpu.field(hash, self.number_mask) % BLOCK_SLOTS;
+        let number = cpu.field(hash, self.number_mask) % BLOCK_QUOTIENTS;
         Home { block: cpu.field(hash, self.block_mask), number }
     }
 

@@ -10,7 +10,7 @@
 //! works the same, slowly. Who does not find a spot near by, because there are more streams, walks; the way is counted like
 //! slots that are shifted, and is a reason to grow ([`room`](crate::filter)).
 
-use super::{BLOCK_SLOTS, Full, Layout, Run, Table, split};
+use super::{Full, Layout, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::mem::Memory;
 
@@ -121,7 +121,7 @@ impl<L: Layout> Table<Memory, L> {
         let (distance, shifted) = (at - home, free - at);
         // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
         let found = match distance > CROWDED_REACH {
-            true if shifted > BLOCK_SLOTS => distance / 4,
+            true if shifted > self.shape.block_slots() => distance / 4,
             true => APPENDING,
             false => 0,
         };
@@ -135,8 +135,8 @@ impl<L: Layout> Table<Memory, L> {
     /// for every slot that was taken since.
     #[cold]
     pub(super) fn count_work(&mut self, slots: u64) {
-        let (quotients, taken) = (self.shape.quotients(), self.used + self.crowd.given_back);
-        let crowding = quotients / quotients.saturating_sub(self.used).max(1);
+        let (slots_in_all, taken) = (self.shape.slots(), self.used + self.crowd.given_back);
+        let crowding = slots_in_all / slots_in_all.saturating_sub(self.used).max(1);
         let usual = if crowding < 4 { 0 } else { crowding.saturating_mul(crowding).saturating_mul(2) };
         let forgotten = usual.saturating_mul(taken - self.crowd.counted_at);
         self.crowd.work = self.crowd.work.saturating_sub(forgotten) + slots;
@@ -164,12 +164,12 @@ impl<L: Layout> Table<Memory, L> {
     /// are saturated.
     #[inline(always)]
     pub(super) fn is_far(&self, home: u64, last: u64) -> bool {
-        last - home > u64::from(self.shape.offset_max()) / 64
+        (last - home) * self.shape.block_slots() > u64::from(self.shape.offset_max())
     }
 
     /// Remembers where the run of a quotient is, for whoever reads one run after the other.
     pub(crate) fn remember_run(&mut self, quotient: u64, run: Run) {
-        let (home, last) = (split(quotient).0, split(run.end).0);
+        let (home, last) = (split(quotient).0, self.shape.place(run.end).0);
         if self.is_far(home, last) {
             self.remember_crowd(home, last);
         }
@@ -187,8 +187,9 @@ impl<L: Layout> Table<Memory, L> {
             true => (from.own, 0),
             false => dispatch(FirstOwnSlot { table: self, block: home }),
         };
-        if gone_over * BLOCK_SLOTS > CROWDED_REACH {
-            self.count_work(gone_over * BLOCK_SLOTS);
+        let gone_over = gone_over * self.shape.block_slots();
+        if gone_over > CROWDED_REACH {
+            self.count_work(gone_over);
         }
         let mut saturated_to = from.saturated_to.max(home + 1);
         while saturated_to <= last && self.offset(saturated_to).is_none() {

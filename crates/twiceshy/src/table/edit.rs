@@ -10,10 +10,8 @@
 //! says only "at least", so it is computed anew.
 
 use super::crowd::CROWDED_REACH;
-use super::shift::{LAST, Moved};
-use super::{
-    BLOCK_SLOTS, EXTENSION_AT, Full, Layout, Limits, OCCUPIED_AT, RUNEND_AT, Run, Table, home_of, split,
-};
+use super::shift::Moved;
+use super::{EXTENSION_AT, Full, Layout, Limits, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::Cpu;
 use crate::mem::Memory;
 
@@ -98,7 +96,7 @@ impl<L: Layout> Table<Memory, L> {
             return Err(Full::Slots);
         }
         let free = self.first_free(cpu, run.end).ok_or(Full::End { slots: more as u32 })?;
-        if free - home_of(quotient) > CROWDED_REACH {
+        if free - self.shape.home_of(quotient) > CROWDED_REACH {
             self.check_reach(quotient, run, at, free, limits)?;
         }
         Ok(free)
@@ -112,7 +110,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         let reach = (free - at)
             .max((run.end - run.start).saturating_mul(4))
-            .max((run.start - home_of(quotient)) / 16);
+            .max((run.start - self.shape.home_of(quotient)) / 16);
         if reach > limits.reach {
             return Err(Full::Far { reach: u32::try_from(reach).unwrap_or(u32::MAX) });
         }
@@ -145,7 +143,7 @@ impl<L: Layout> Table<Memory, L> {
                 self.set_bit(slot, EXTENSION_AT, new.kind != Kind::Head);
             }
         }
-        self.set_bit(quotient, OCCUPIED_AT, !run.is_empty());
+        self.set_occupied(quotient, !run.is_empty());
         if !run.is_empty() {
             self.set_bit(self.last_head(run), RUNEND_AT, true);
         }
@@ -172,7 +170,7 @@ impl<L: Layout> Table<Memory, L> {
         self.set_slot(at, value);
         self.used += 1;
         if run.is_empty() {
-            self.set_bit(quotient, OCCUPIED_AT, true);
+            self.set_occupied(quotient, true);
         }
         // Shifting left the new slot without a run end.
         if at == run.end {
@@ -234,21 +232,22 @@ impl<L: Layout> Table<Memory, L> {
     /// Moves the slots `from..free` and their bits one slot up, onto the free slot after them. What is left in `from` is 0.
     #[inline(always)]
     fn shift_up(&mut self, from: u64, free: u64) {
-        let ((first, at), (last, free)) = (split(from), split(free));
+        let ((first, at), (last, free)) = (self.shape.place(from), self.shape.place(free));
+        let last_slot = self.last_slot();
         let mut moved = Moved::default();
         for block in first..=last {
             let at = if block == first { at } else { 0 };
-            moved = self.shift_in(block, at, if block == last { free } else { LAST }, moved);
+            moved = self.shift_in(block, at, if block == last { free } else { last_slot }, moved);
         }
     }
 
     /// A slot more is taken for `quotient`, at `at`, and `free` is in use now.
     #[inline(always)]
     fn bump_offsets(&mut self, quotient: u64, at: u64, free: u64) {
-        if free - home_of(quotient) > CROWDED_REACH {
-            self.count_edit(home_of(quotient), at, free);
+        if free - self.shape.home_of(quotient) > CROWDED_REACH {
+            self.count_edit(self.shape.home_of(quotient), at, free);
         }
-        let (home, last) = (split(quotient).0, split(free).0);
+        let (home, last) = (split(quotient).0, self.shape.place(free).0);
         for block in self.first_unsaturated(home)..=last {
             if let Some(offset) = self.offset(block) {
                 self.set_offset(block, offset + 1);
@@ -268,7 +267,7 @@ impl<L: Layout> Table<Memory, L> {
         // If the run's last head goes, the head before it becomes the last.
         if slot == self.last_head(run) {
             if slot == run.start {
-                self.set_bit(quotient, OCCUPIED_AT, false);
+                self.set_occupied(quotient, false);
             } else {
                 let before = self.last_head(Run { end: slot, ..run });
                 self.set_bit(before, RUNEND_AT, true);
@@ -287,18 +286,19 @@ impl<L: Layout> Table<Memory, L> {
     /// Moves the slots after `slot` up to `end` and their bits one slot down.
     #[inline(always)]
     fn shift_down(&mut self, slot: u64, end: u64) {
-        let ((first, at), (last, last_at)) = (split(slot), split(end - 1));
+        let ((first, at), (last, last_at)) = (self.shape.place(slot), self.shape.place(end - 1));
+        let last_slot = self.last_slot();
         let mut moved = Moved::default();
         for block in (first..=last).rev() {
             let at = if block == first { at } else { 0 };
-            moved = self.shift_out(block, at, if block == last { last_at } else { LAST }, moved);
+            moved = self.shift_out(block, at, if block == last { last_at } else { last_slot }, moved);
         }
     }
 
     /// A slot fewer is taken for `quotient`, and `freed`, the last slot that moved, is not in use.
     #[inline(always)]
     fn lower_offsets<C: Cpu>(&mut self, cpu: C, quotient: u64, freed: u64) {
-        let (first, last) = (split(quotient).0, split(freed).0);
+        let (first, last) = (split(quotient).0, self.shape.place(freed).0);
         self.crowd.moved_down(first, last);
         // The first own slot of the block before, once a saturated offset asks for it.
         let mut own = None;
@@ -309,7 +309,7 @@ impl<L: Layout> Table<Memory, L> {
                 None => {
                     let before = before.unwrap_or_else(|| self.first_own_slot(cpu, block - 1));
                     let free = self.behind_block(cpu, block - 1, before);
-                    self.set_offset(block, free - block * BLOCK_SLOTS);
+                    self.set_offset(block, free - self.shape.first_slot(block));
                     if self.offset(block).is_some() {
                         self.crowd.is_not_saturated(block);
                     }

@@ -16,7 +16,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
+use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
 use crate::bits::word::{bit, high_mask, low_mask, rank_below};
@@ -38,6 +38,9 @@ pub(super) struct Lanes {
     pub(super) highs: [u64; MASKS],
     /// Offsets from here on are saturated, or point after the block.
     offset_limit: u32,
+    /// How many slots a block has, and the bits of a metadata word that stand for them.
+    slots: u32,
+    slots_of_word: u64,
 }
 
 impl Lanes {
@@ -48,9 +51,10 @@ impl Lanes {
         let ones = (0..count).fold(0, |ones, lane| ones | 1 << (lane * width));
         let highs = std::array::from_fn(|len| ones << (width - 1) & low_mask(len as u32 * width));
         // If the first 64 bits of a hash do not reach to the end of a slot, nothing is decided at a glance.
+        let slots = shape.block_slots() as u32;
         let is_usual = shape.position_bits() + width <= 64;
-        let offset_limit = if is_usual { u32::from(shape.offset_max()).min(64) } else { 0 };
-        Self { count, ones, highs, offset_limit }
+        let offset_limit = if is_usual { u32::from(shape.offset_max()).min(slots) } else { 0 };
+        Self { count, ones, highs, offset_limit, slots, slots_of_word: shape.slots_of_word() }
     }
 }
 
@@ -107,7 +111,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         if L::EXTENDED {
             // So many slots from there on are no extensions; those of the next block, shifted in as zeros, may be some. The
             // slot after the run must be none, either.
-            let plain = (!extension).wrapping_shr(start).trailing_ones();
+            let plain = (lanes.slots_of_word & !extension).wrapping_shr(start).trailing_ones();
             if len >= select_unpredictable(has_run, plain, 1) {
                 return None;
             }
@@ -124,6 +128,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         Words::read::<L>(&self.bytes()[self.shape.block_at(block)..])
     }
 
+    /// How many slots of a block with this header are in use, and how many it has.
+    #[inline(always)]
+    pub(super) fn used_of(&self, words: &Words) -> (u32, u32) {
+        (words.used(self.lanes.slots), self.lanes.slots)
+    }
+
     /// Offsets from here on are saturated, or point after the block.
     #[inline(always)]
     pub(super) fn offset_limit(&self) -> u32 {
@@ -134,7 +144,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(super) fn is_placed(&self, glance: &Glance) -> bool {
         let Glance { start, words, .. } = glance;
-        *start < BLOCK_SLOTS as u32
+        *start < self.lanes.slots
             && words.offset < self.lanes.offset_limit
             // Extension slots of the run before may reach up to here.
             && !bit(words.extension, *start)
@@ -165,14 +175,14 @@ impl Words {
         self.ends & !self.extension
     }
 
-    /// How many slots of the block are in use: they lie at its start, without a gap. All, if its runs, or those of earlier
-    /// blocks, reach into the next.
+    /// How many of the block's `slots` are in use: they lie at its start, without a gap. All, if its runs, or those of
+    /// earlier blocks, reach into the next.
     #[inline(always)]
-    pub(super) fn used(&self) -> u32 {
-        let own_ends = self.run_ends() & high_mask(self.offset % BLOCK_SLOTS as u32);
-        let goes_on = self.occupied.count_ones() > own_ends.count_ones() || self.offset >= BLOCK_SLOTS as u32;
+    fn used(&self, slots: u32) -> u32 {
+        let own_ends = self.run_ends() & high_mask(self.offset % u64::BITS);
+        let goes_on = self.occupied.count_ones() > own_ends.count_ones() || self.offset >= slots;
         // The last slot in use is the end of a run or an extension.
-        if goes_on { BLOCK_SLOTS as u32 } else { 64 - (self.ends | self.extension).leading_zeros() }
+        if goes_on { slots } else { 64 - (self.ends | self.extension).leading_zeros() }
     }
 }
 

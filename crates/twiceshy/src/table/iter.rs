@@ -2,30 +2,32 @@
 
 use std::ops::Range;
 
-use super::{BLOCK_SLOTS, Layout, Plain, Run, Table, home_of, split};
+use super::{BLOCK_QUOTIENTS, Layout, Plain, Run, Table, split};
 use crate::bits::word::high_mask;
 
-/// The set bits of one metadata word per block, as slot numbers.
+/// The set bits of one metadata word per block, as numbers of slots or quotients.
 struct Bits {
     block: u64,
+    /// The number of its first bit.
+    first: u64,
     /// The bits of that block that are still to come.
     word: u64,
 }
 
 impl Bits {
-    /// The next set bit, given the word of each block.
+    /// The next set bit, given how many there are for a block, and the word of each.
     #[inline(always)]
-    fn next(&mut self, blocks: u64, word_of: impl Fn(u64) -> u64) -> Option<u64> {
+    fn next(&mut self, blocks: u64, per_block: u64, word_of: impl Fn(u64) -> u64) -> Option<u64> {
         while self.word == 0 {
-            self.block += 1;
+            (self.block, self.first) = (self.block + 1, self.first + per_block);
             if self.block >= blocks {
                 return None;
             }
             self.word = word_of(self.block);
         }
-        let slot = self.block * BLOCK_SLOTS + u64::from(self.word.trailing_zeros());
+        let number = self.first + u64::from(self.word.trailing_zeros());
         self.word &= self.word - 1;
-        Some(slot)
+        Some(number)
     }
 }
 
@@ -40,6 +42,7 @@ pub(crate) struct Runs<'a, B, L = Plain> {
     free: u64,
     /// Measures of the table.
     blocks: u64,
+    block_slots: u64,
     quotients: u64,
     total_slots: u64,
 }
@@ -47,18 +50,19 @@ pub(crate) struct Runs<'a, B, L = Plain> {
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// How many slots after its home the run lies that lies farthest from it. Reads the whole table.
     pub(crate) fn farthest_from_home(&self) -> u64 {
-        self.runs().map(|(quotient, run)| run.start - home_of(quotient)).max().unwrap_or(0)
+        self.runs().map(|(quotient, run)| run.start - self.shape.home_of(quotient)).max().unwrap_or(0)
     }
 }
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The quotients that have a run, with their runs.
     pub(crate) fn runs(&self) -> Runs<'_, B, L> {
-        let occupied = Bits { block: 0, word: self.occupied(0) };
-        let ends = Bits { block: 0, word: self.run_ends(0) };
+        let occupied = Bits { block: 0, first: 0, word: self.occupied(0) };
+        let ends = Bits { block: 0, first: 0, word: self.run_ends(0) };
         let shape = &self.shape;
         let (blocks, quotients, total_slots) = (shape.blocks(), shape.quotients(), shape.total_slots());
-        Runs { table: self, occupied, ends, free: 0, blocks, quotients, total_slots }
+        let block_slots = shape.block_slots();
+        Runs { table: self, occupied, ends, free: 0, blocks, block_slots, quotients, total_slots }
     }
 
     /// The first quotient at or after `from` that has a run.
@@ -67,8 +71,9 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
             return None;
         }
         let (block, i) = split(from);
-        let mut bits = Bits { block, word: self.occupied(block) & high_mask(i) };
-        bits.next(self.shape.blocks(), |block| self.occupied(block))
+        let mut bits =
+            Bits { block, first: block * BLOCK_QUOTIENTS, word: self.occupied(block) & high_mask(i) };
+        bits.next(self.shape.blocks(), BLOCK_QUOTIENTS, |block| self.occupied(block))
     }
 
     /// The clusters: the longest stretches of slots in use.
@@ -90,13 +95,13 @@ impl<B: AsRef<[u8]>, L: Layout> Iterator for Runs<'_, B, L> {
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         let (table, blocks) = (self.table, self.blocks);
-        let quotient = self.occupied.next(blocks, |block| table.occupied(block))?;
-        let start = self.free.max(home_of(quotient));
-        let end = self.ends.next(blocks, |block| table.run_ends(block));
+        let quotient = self.occupied.next(blocks, BLOCK_QUOTIENTS, |block| table.occupied(block))?;
+        let start = self.free.max(self.occupied.block * self.block_slots);
+        let end = self.ends.next(blocks, self.block_slots, |block| table.run_ends(block));
         let end = end.map_or(0, |end| table.behind_extensions(end + 1).min(self.total_slots));
         if end <= start || quotient >= self.quotients {
             // On bytes that are not a valid table bits may be missing or misplaced: stop for good.
-            self.occupied = Bits { block: blocks, word: 0 };
+            self.occupied = Bits { block: blocks, first: 0, word: 0 };
             return None;
         }
         self.free = end;

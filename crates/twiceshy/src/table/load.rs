@@ -6,8 +6,7 @@
 //! nearly every word of the table is stored once and never read.
 
 use super::{
-    Address, BLOCK_SLOTS, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot,
-    Table, home_of, split,
+    Address, EXTENSION_AT, Kind, Layout, NoRoom, OCCUPIED_AT, Plain, RUNEND_AT, Shape, Slot, Table, split,
 };
 use crate::bits::packed;
 use crate::mem::{Memory, OutOfMemory};
@@ -33,8 +32,8 @@ pub(crate) struct Loader<L = Plain> {
     free: u64,
     /// How often a quotient was smaller than the one before. [`NONE`] is larger than the first.
     descents: u64,
-    /// The head of the last entry.
-    head: u64,
+    /// The head of the last entry: its block, and its bit there.
+    head: (u64, u64),
     /// A block and its run ends so far: that of the last run end.
     ends_block: u64,
     ends: u64,
@@ -59,7 +58,7 @@ impl<L: Layout> Loader<L> {
             occupied: 0,
             free: 0,
             descents: 0,
-            head: 0,
+            head: (0, 1),
             ends_block: 0,
             ends: 0,
         })
@@ -91,7 +90,7 @@ impl<L: Layout> Loader<L> {
     pub(crate) fn make_room(&mut self, runs: impl IntoIterator<Item = (u64, u64)>) -> Result<(), NoRoom> {
         let (mut free, mut room) = (self.free, self.limit - self.free);
         for (quotient, slots) in runs {
-            free = free.max(home_of(quotient)) + slots;
+            free = free.max(self.table.shape.home_of(quotient)) + slots;
             room = room.checked_sub(slots).ok_or(NoRoom)?;
         }
         if free > self.total { self.extend(free) } else { Ok(()) }
@@ -122,11 +121,11 @@ impl<L: Layout> Loader<L> {
         self.open_run(quotient, slots.len() as u64)?;
         for slot in slots {
             match slot.kind {
-                Kind::Head => self.head = self.free,
+                Kind::Head => self.head = self.slots.place(),
                 kind => {
                     self.table.set_bit(self.free, EXTENSION_AT, true);
                     if kind == Kind::Payload {
-                        self.mark_end(self.free, true);
+                        self.mark_end(self.slots.place(), true);
                     }
                 }
             }
@@ -140,7 +139,7 @@ impl<L: Layout> Loader<L> {
     #[inline(always)]
     pub(crate) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), NoRoom> {
         self.open_run(quotient, 1)?;
-        self.head = self.free;
+        self.head = self.slots.place();
         self.slots.write(&mut self.table, value);
         self.free += 1;
         Ok(())
@@ -153,7 +152,7 @@ impl<L: Layout> Loader<L> {
     #[inline(always)]
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), NoRoom> {
         self.descents += u64::from(quotient < self.quotient);
-        let start = self.free.max(home_of(quotient));
+        let start = self.free.max(self.table.shape.home_of(quotient));
         if start + slots > self.total || self.free + slots > self.limit {
             self.make_room_at(start, slots)?;
         }
@@ -177,15 +176,14 @@ impl<L: Layout> Loader<L> {
 
     /// Marks a slot if it `is_end`.
     #[inline(always)]
-    fn mark_end(&mut self, slot: u64, is_end: bool) {
-        let (block, i) = split(slot);
+    fn mark_end(&mut self, (block, bit): (u64, u64), is_end: bool) {
         if block != self.ends_block {
             self.table.set_word(self.ends_block, RUNEND_AT, self.ends);
             self.ends_block = block;
             // A run's last head may lie in an earlier block than payload that was marked before.
             self.ends = self.table.word(block, RUNEND_AT);
         }
-        self.ends |= u64::from(is_end) << i;
+        self.ends |= if is_end { bit } else { 0 };
     }
 
     /// Goes to a later block of quotients. All runs of earlier ones are written, so its offset and those
@@ -194,7 +192,7 @@ impl<L: Layout> Loader<L> {
         self.table.set_word(self.home_block, OCCUPIED_AT, self.occupied);
         self.occupied = 0;
         for block in self.home_block + 1..=block {
-            self.table.set_offset(block, self.free.saturating_sub(block * BLOCK_SLOTS));
+            self.table.set_offset(block, self.free.saturating_sub(self.table.shape.first_slot(block)));
         }
         self.home_block = block;
     }
@@ -218,9 +216,12 @@ impl<L: Layout> Loader<L> {
 
 /// Writes slots one after the other, a word at a time.
 struct SlotWriter {
-    /// The byte of the present word, and how many words of its block are left with it.
+    /// The block of the next slot, its bit there, and the bit after the last.
+    block: u64,
+    next: u64,
+    end: u64,
+    /// The byte of the present word.
     at: usize,
-    words_left: u32,
     /// The present word and how many of its bits are done.
     word: u64,
     bits: u32,
@@ -229,16 +230,23 @@ struct SlotWriter {
 impl SlotWriter {
     /// Goes on at `slot`, with an empty word.
     fn new(shape: &Shape, slot: u64) -> Self {
-        let (block, i) = split(slot);
+        let (block, i) = shape.place(slot);
         let bit = i * shape.slot_bits();
-        let at = shape.slot_bit(block * BLOCK_SLOTS) / 8 + (bit / 64 * 8) as usize;
-        Self { at, words_left: shape.slot_bits() - bit / 64, word: 0, bits: bit % 64 }
+        let at = shape.block_at(block) + shape.slots_at() + (bit / 64 * 8) as usize;
+        // There is none after the last of 64.
+        let end = shape.slots_of_word().wrapping_add(1);
+        Self { block, next: 1 << i, end, at, word: 0, bits: bit % 64 }
+    }
+
+    /// The block of the next slot, and its bit there.
+    #[inline(always)]
+    fn place(&self) -> (u64, u64) {
+        (self.block, self.next)
     }
 
     #[inline(always)]
     fn write(&mut self, table: &mut Table<Memory, impl Layout>, value: u64) {
-        let shape = &table.shape;
-        let (width, slots_at) = (shape.slot_bits(), shape.slots_at());
+        let width = table.shape.slot_bits();
         self.word |= value << self.bits;
         self.bits += width;
         if self.bits >= 64 {
@@ -247,11 +255,13 @@ impl SlotWriter {
             // What did not fit; nothing of a value that ended with the word.
             self.word = value.unbounded_shr(width - self.bits);
             self.at += 8;
-            self.words_left -= 1;
-            if self.words_left == 0 {
-                self.at += slots_at;
-                self.words_left = width;
-            }
+        }
+        self.next <<= 1;
+        if self.next == self.end {
+            self.store(table);
+            (self.block, self.next) = (self.block + 1, 1);
+            self.at = table.shape.block_at(self.block) + table.shape.slots_at();
+            (self.word, self.bits) = (0, 0);
         }
     }
 

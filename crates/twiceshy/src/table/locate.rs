@@ -1,6 +1,6 @@
 //! Finding runs, free slots and the ends of clusters. Nothing here changes the table.
 
-use super::{BLOCK_SLOTS, Layout, Table, split};
+use super::{BLOCK_QUOTIENTS, Layout, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::{bit, low_mask, rank};
 
@@ -29,11 +29,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let occupied = self.occupied(block);
         if self.extension(block) == 0
             && let Some(offset) = self.offset(block)
-            && offset < BLOCK_SLOTS
+            && offset < self.shape.block_slots()
             && let Some(run) = self.run_in_block(cpu, block, i, occupied, offset as u32)
             // If the slot after it is in the next block, it could be an extension: of the run itself, or, if
             // that is empty, of the one before.
-            && (!L::EXTENDED || split(run.end).0 == block)
+            && (!L::EXTENDED || run.end < self.shape.first_slot(block + 1))
         {
             return run;
         }
@@ -50,21 +50,21 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         // The virtual end takes bit 0; a real one pushed out at the top is found by the slow path.
         let ends = ends << 1 | 1;
         let (start, end) = cpu.select_two(ends, rank(occupied, i));
-        if start >= BLOCK_SLOTS as u32 {
+        if start >= BLOCK_QUOTIENTS as u32 {
             return None;
         }
-        let slot = |i: u32| block * BLOCK_SLOTS + u64::from(offset + i);
+        let slot = |i: u32| self.shape.first_slot(block) + u64::from(offset + i);
         if !bit(occupied, i) {
             return Some(Run { start: slot(start), end: slot(start) });
         }
-        (end < BLOCK_SLOTS as u32).then(|| Run { start: slot(start), end: slot(end) })
+        (end < BLOCK_QUOTIENTS as u32).then(|| Run { start: slot(start), end: slot(end) })
     }
 
     /// The first slot at or after the start of `block` that no quotient of an earlier block uses.
     #[inline(always)]
     pub(super) fn first_own_slot<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
         if let Some(offset) = self.offset(block) {
-            return (block * BLOCK_SLOTS + offset).min(self.shape.total_slots());
+            return (self.shape.first_slot(block) + offset).min(self.shape.total_slots());
         }
         cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known: (0, 0) })
     }
@@ -82,7 +82,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let mut known = block;
         let free = loop {
             match self.offset(known) {
-                Some(offset) => break known * BLOCK_SLOTS + offset,
+                Some(offset) => break self.shape.first_slot(known) + offset,
                 None if known == nearest => break own,
                 None => known -= 1,
             }
@@ -103,7 +103,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Given the first own slot of `block`, that of the next one.
     #[inline(always)]
     pub(super) fn behind_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
-        self.end_of_block(cpu, block, first_own).max((block + 1) * BLOCK_SLOTS)
+        self.end_of_block(cpu, block, first_own).max(self.shape.first_slot(block + 1))
     }
 
     /// Given the first own slot of `block`, the slot after its runs.
@@ -119,13 +119,13 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// extension slots of its last entry. The end of the table if there is none.
     #[inline(always)]
     fn behind_run_end<C: Cpu>(&self, cpu: C, from: u64, mut k: u64) -> u64 {
-        let (mut block, i) = split(from);
+        let (mut block, i) = self.shape.place(from);
         let mut mask = !low_mask(i);
         while block < self.shape.blocks() {
             let ends = self.run_ends(block) & mask;
             let count = u64::from(ends.count_ones());
             if k < count {
-                let end = block * BLOCK_SLOTS + u64::from(cpu.select(ends, k as u32));
+                let end = self.shape.first_slot(block) + u64::from(cpu.select(ends, k as u32));
                 return self.behind_extensions(end + 1).min(self.shape.total_slots());
             }
             k -= count;
@@ -141,23 +141,24 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         if !L::EXTENDED {
             return slot;
         }
-        let (mut block, i) = split(slot);
-        let mut mask = !low_mask(i);
+        let slots = self.shape.slots_of_word();
+        let (mut block, i) = self.shape.place(slot);
+        let mut mask = slots & !low_mask(i);
         while block < self.shape.blocks() {
             let others = !self.extension(block) & mask;
             if others != 0 {
-                return block * BLOCK_SLOTS + u64::from(others.trailing_zeros());
+                return self.shape.first_slot(block) + u64::from(others.trailing_zeros());
             }
             block += 1;
-            mask = u64::MAX;
+            mask = slots;
         }
-        block * BLOCK_SLOTS
+        self.shape.first_slot(block)
     }
 
     /// The first free slot at or after `from`, before which all slots of its block are in use or to be; `None` if there is none.
     #[inline(always)]
     pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
-        let mut blocks = self.ends_of_blocks(cpu, split(from).0);
+        let mut blocks = self.ends_of_blocks(cpu, self.shape.place(from).0);
         let slot = blocks.find_map(|(end, next)| (end.max(from) < next).then_some(end.max(from)));
         slot.filter(|slot| *slot < self.shape.total_slots())
     }
@@ -177,11 +178,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let mut known = (0, 0);
         (block..self.shape.blocks()).map(move |block| {
             let own = match self.offset(block) {
-                Some(offset) => block * BLOCK_SLOTS + offset,
+                Some(offset) => self.shape.first_slot(block) + offset,
                 None => cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known }),
             };
             known = (block, own);
-            let next = (block + 1) * BLOCK_SLOTS;
+            let next = self.shape.first_slot(block + 1);
             (if own > next { own } else { self.end_of_block(cpu, block, own) }, next)
         })
     }

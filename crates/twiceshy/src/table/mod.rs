@@ -89,6 +89,7 @@ mod prefix;
 mod quick;
 mod shape;
 mod shift;
+mod size;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -101,6 +102,7 @@ pub(crate) use layout::{Extended, Layout, Plain};
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::Shape;
+pub(crate) use size::Size;
 
 use std::marker::PhantomData;
 
@@ -111,8 +113,8 @@ use crate::mem::{self, Memory, OutOfMemory};
 use crowd::Crowd;
 use glance::Lanes;
 
-/// Slots in a block, one per bit of a metadata word.
-pub(crate) const BLOCK_SLOTS: u64 = 64;
+/// Quotients of a block, one per bit of a metadata word. It has as many slots, or [fewer](Size).
+pub(crate) const BLOCK_QUOTIENTS: u64 = 64;
 
 /// Bytes of a block's fields, in order. The slots follow.
 const OFFSET_AT: usize = 0;
@@ -215,9 +217,16 @@ impl<L: Layout> Table<Memory, L> {
 
     #[inline(always)]
     fn set_bit(&mut self, slot: u64, field_at: usize, value: bool) {
-        let (block, i) = split(slot);
+        let (block, i) = self.shape.place(slot);
         let word = self.word(block, field_at);
         self.set_word(block, field_at, with_bit(word, i, value));
+    }
+
+    #[inline(always)]
+    fn set_occupied(&mut self, quotient: u64, value: bool) {
+        let (block, i) = split(quotient);
+        let word = self.occupied(block);
+        self.set_word(block, OCCUPIED_AT, with_bit(word, i, value));
     }
 
     #[inline(always)]
@@ -288,10 +297,10 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         mem::prefetch(self.bytes(), self.likely_at(home));
     }
 
-    /// The byte of the slot that a run is near if most slots are in use: that with the number of its quotient.
+    /// The byte that a run is near if most slots are in use: as far into the block as its quotient.
     #[inline(always)]
     fn likely_at(&self, home: Home) -> usize {
-        let in_block = L::BYTES + home.number as usize * self.shape.slot_bits() as usize / 8;
+        let in_block = home.number as usize * self.shape.slots_bytes() / BLOCK_QUOTIENTS as usize + L::BYTES;
         self.shape.block_at(home.block) + in_block
     }
 
@@ -338,19 +347,20 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Heads of last entries.
     #[inline(always)]
     fn run_ends(&self, block: u64) -> u64 {
-        self.word(block, RUNEND_AT) & !self.extension(block)
+        // A table that makes no sense may have ends where there are no slots.
+        self.word(block, RUNEND_AT) & !self.extension(block) & self.shape.slots_of_word()
     }
 
     #[inline(always)]
     fn is_extension(&self, slot: u64) -> bool {
-        let (block, i) = split(slot);
+        let (block, i) = self.shape.place(slot);
         bit(self.extension(block), i)
     }
 
     /// The kind of a slot in use.
     #[inline(always)]
     pub(crate) fn kind(&self, slot: u64) -> Kind {
-        let (block, i) = split(slot);
+        let (block, i) = self.shape.place(slot);
         match (bit(self.extension(block), i), bit(self.word(block, RUNEND_AT), i)) {
             (false, _) => Kind::Head,
             (true, false) => Kind::Continuation,
@@ -372,14 +382,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 }
 
-/// The first slot of a quotient's block: where its run would be, were it not for others.
+/// Block and position in the block of a quotient.
 #[inline(always)]
-const fn home_of(quotient: u64) -> u64 {
-    quotient / BLOCK_SLOTS * BLOCK_SLOTS
-}
-
-/// Block and position in the block of a slot or quotient.
-#[inline(always)]
-const fn split(slot: u64) -> (u64, u32) {
-    (slot / BLOCK_SLOTS, slot as u32 % BLOCK_SLOTS as u32)
+const fn split(quotient: u64) -> (u64, u32) {
+    (quotient / BLOCK_QUOTIENTS, quotient as u32 % BLOCK_QUOTIENTS as u32)
 }

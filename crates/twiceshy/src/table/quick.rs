@@ -5,8 +5,8 @@
 //! changed.
 
 use super::glance::{Glance, Words};
-use super::shift::{LAST, Moved, insert_slot, remove_slot, with_inserted, with_removed};
-use super::{BLOCK_SLOTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::shift::{Moved, with_inserted, with_removed};
+use super::{BLOCK_QUOTIENTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::{bit, rank_below};
@@ -21,18 +21,17 @@ impl<L: Layout> Table<Memory, L> {
     #[inline(always)]
     pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, quotient: u64, value: u64) -> bool {
         let (block, home) = split(quotient);
-        let width = self.shape.slot_bits();
         let words = self.words(block);
-        let free = words.used();
-        if bit(words.occupied, home) || free > LAST || words.offset >= self.offset_limit() {
+        let (free, slots) = self.used_of(&words);
+        if bit(words.occupied, home) || free >= slots || words.offset >= self.offset_limit() {
             return false;
         }
         // See `run_in_block`: a virtual run end before the block's own ones.
         let starts = words.run_ends() >> words.offset << 1 | 1;
         let start = words.offset + cpu.select(starts, rank_below(words.occupied, home));
         // Extension slots of the run before may reach up to here.
-        if L::EXTENDED && bit(words.extension, start % BLOCK_SLOTS as u32)
-            || block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots()
+        if L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32)
+            || self.shape.first_slot(block) + u64::from(free) >= self.shape.total_slots()
         {
             return false;
         }
@@ -42,7 +41,7 @@ impl<L: Layout> Table<Memory, L> {
         if L::EXTENDED {
             packed::store(header, EXTENSION_AT, with_inserted(words.extension, start));
         }
-        insert_slot(slots, width, start, free, value);
+        slots.insert(start, free, value);
         self.used += 1;
         true
     }
@@ -57,11 +56,12 @@ impl<L: Layout> Table<Memory, L> {
         value: u64,
     ) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, end, free, width) = (start + rank, start + len, words.used(), self.shape.slot_bits());
-        if !self.is_placed(glance) || end > LAST {
+        let (at, end) = (start + rank, start + len);
+        let (free, slots) = self.used_of(&words);
+        if !self.is_placed(glance) || end >= slots {
             return false;
         }
-        if free > LAST || block * BLOCK_SLOTS + u64::from(free) >= self.shape.total_slots() {
+        if free >= slots || self.shape.first_slot(block) + u64::from(free) >= self.shape.total_slots() {
             return cpu.outlined(InsertInFull { table: self, glance, rank, value });
         }
         let (header, slots) = self.block_mut(block);
@@ -70,7 +70,7 @@ impl<L: Layout> Table<Memory, L> {
         if L::EXTENDED {
             packed::store(header, EXTENSION_AT, with_inserted(words.extension, at));
         }
-        insert_slot(slots, width, at, free, value);
+        slots.insert(at, free, value);
         self.used += 1;
         true
     }
@@ -96,7 +96,8 @@ impl<L: Layout> Table<Memory, L> {
         at: u64,
         value: u64,
     ) -> bool {
-        let ((block, _), (at_block, at), (end_block, _)) = (split(quotient), split(at), split(run.end));
+        let (block, _) = split(quotient);
+        let ((at_block, at), (end_block, _)) = (self.shape.place(at), self.shape.place(run.end));
         if at_block != block || end_block != block {
             return false;
         }
@@ -113,8 +114,8 @@ impl<L: Layout> Table<Memory, L> {
     #[inline(always)]
     pub(crate) fn remove_at_glance<C: Cpu>(&mut self, cpu: C, glance: &Glance, rank: u32) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, used, width) = (start + rank, words.used(), self.shape.slot_bits());
-        if used > LAST {
+        let (at, (used, slots)) = (start + rank, self.used_of(&words));
+        if used >= slots {
             return cpu.outlined(RemoveFromFull { table: self, glance, rank });
         }
         let (header, slots) = self.block_mut(block);
@@ -123,7 +124,7 @@ impl<L: Layout> Table<Memory, L> {
         if L::EXTENDED {
             packed::store(header, EXTENSION_AT, with_removed(words.extension, at));
         }
-        remove_slot(slots, width, at, used - 1, 0);
+        slots.remove(at, used - 1, 0);
         self.used -= 1;
         self.crowd.given_back += 1;
         true
@@ -134,12 +135,12 @@ impl<L: Layout> Table<Memory, L> {
     fn remove_from_full(&mut self, glance: &Glance, rank: u32) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
         let Some((last_block, last)) = self.last_that_moves(block, words) else { return false };
-        let mut follows = Moved::default();
+        let (mut follows, last_slot) = (Moved::default(), self.last_slot());
         for later in (block + 1..=last_block).rev() {
-            follows = self.shift_out(later, 0, if later == last_block { last } else { LAST }, follows);
+            follows = self.shift_out(later, 0, if later == last_block { last } else { last_slot }, follows);
             self.set_offset(later, self.offset_byte(later) - 1);
         }
-        self.shift_out(block, start + rank, if last_block == block { last } else { LAST }, follows);
+        self.shift_out(block, start + rank, if last_block == block { last } else { last_slot }, follows);
         let ends = self.word(block, RUNEND_AT) | new_last(len, start);
         self.set_word(block, RUNEND_AT, ends);
         self.set_word(block, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
@@ -151,8 +152,8 @@ impl<L: Layout> Table<Memory, L> {
     /// The first free slot after the runs of the block, and its block. `None` if that is far away, or there is none.
     #[inline(always)]
     fn free_slot_near(&self, block: u64, words: Words) -> Option<(u64, u32)> {
-        let (mut last, mut free) = (block, words.used());
-        while free > LAST {
+        let (mut last, (mut free, slots)) = (block, self.used_of(&words));
+        while free >= slots {
             last += 1;
             if last >= self.shape.blocks() || last - block > MOST_BLOCKS {
                 return None;
@@ -161,16 +162,16 @@ impl<L: Layout> Table<Memory, L> {
             if words.offset >= u32::from(self.shape.offset_max()) {
                 return None;
             }
-            free = words.used();
+            (free, _) = self.used_of(&words);
         }
-        (last * BLOCK_SLOTS + u64::from(free) < self.shape.total_slots()).then_some((last, free))
+        (self.shape.first_slot(last) + u64::from(free) < self.shape.total_slots()).then_some((last, free))
     }
 
     /// The last slot that moves down when a run of the block gets shorter, and its block. `None` if that is far away.
     #[inline(always)]
     fn last_that_moves(&self, block: u64, words: Words) -> Option<(u64, u32)> {
-        let (mut last, mut used) = (block, words.used());
-        while used > LAST && last + 1 < self.shape.blocks() {
+        let (mut last, (mut used, slots)) = (block, self.used_of(&words));
+        while used >= slots && last + 1 < self.shape.blocks() {
             let words = self.words(last + 1);
             if words.offset >= u32::from(self.shape.offset_max()) || last - block >= MOST_BLOCKS {
                 return None;
@@ -178,7 +179,7 @@ impl<L: Layout> Table<Memory, L> {
             if words.offset == 0 {
                 break;
             }
-            (last, used) = (last + 1, words.used());
+            (last, (used, _)) = (last + 1, self.used_of(&words));
         }
         Some((last, used - 1))
     }
@@ -186,9 +187,10 @@ impl<L: Layout> Table<Memory, L> {
     /// Puts a slot at `at` into the block. All that lies after it moves up, onto the slot that is `free`.
     #[inline(always)]
     fn shift_in_from(&mut self, block: u64, at: u32, (last, free): (u64, u32), slot: Moved) {
-        let mut moved = self.shift_in(block, at, if last == block { free } else { LAST }, slot);
+        let last_slot = self.last_slot();
+        let mut moved = self.shift_in(block, at, if last == block { free } else { last_slot }, slot);
         for later in block + 1..=last {
-            moved = self.shift_in(later, 0, if later == last { free } else { LAST }, moved);
+            moved = self.shift_in(later, 0, if later == last { free } else { last_slot }, moved);
             self.set_offset(later, self.offset_byte(later) + 1);
         }
         self.used += 1;

@@ -1,7 +1,8 @@
 //! The measures of a table: how many slots, how wide, and where each byte lies.
 
-use super::{BLOCK_SLOTS, Layout, Part, Plain};
+use super::{BLOCK_QUOTIENTS, Layout, Part, Plain, Size};
 use crate::bits::packed::PADDING;
+use crate::bits::word::low_mask;
 
 /// Offsets fit a byte; the largest value means "at least this, walk to find out".
 const OFFSET_MAX: u8 = u8::MAX;
@@ -11,47 +12,61 @@ const OFFSET_MAX: u8 = u8::MAX;
 pub(crate) struct Shape {
     quotient_bits: u8,
     slot_bits: u8,
+    block_slots: u8,
     has_extensions: bool,
     offset_max: u8,
     part: Part,
     spill_slots: u32,
     /// The spill slots before any were added; of standard tables those of their size.
     usual_spill: u32,
-    /// Bytes of a block before its slots, and of the whole block. They follow from the rest and are
-    /// kept because every access needs them.
+    /// What follows is kept because every access needs it. Bytes of a block before its slots, of these, and of the whole
+    /// block.
     slots_at: u16,
+    slots_bytes: u16,
     block_bytes: u16,
+    total_slots: u64,
+    /// To divide by the slots of a block: `2^64` divided by them, and 1 more.
+    reciprocal: u64,
 }
 
 impl Shape {
-    /// A table of this size is beyond any machine, and none of its measures overflows 64 bits.
-    pub(crate) const MAX_QUOTIENT_BITS: u32 = 48;
+    pub(crate) const MAX_QUOTIENT_BITS: u32 = Size::MAX_QUOTIENT_BITS;
 
-    /// A table of `2^quotient_bits` slots of `slot_bits` bits and a spill area after them.
+    /// A table of a size, or of `2^quotient_bits` slots, of `slot_bits` bits, with a spill area after them.
     ///
     /// # Panics
     ///
-    /// If `quotient_bits` is not in `1..=48` or `slot_bits` not in `1..=64`.
-    pub(crate) fn new(quotient_bits: u32, slot_bits: u32) -> Self {
+    /// If there are not 1 to 48 quotient bits, or 1 to 64 slot bits.
+    pub(crate) fn new(size: impl Into<Size>, slot_bits: u32) -> Self {
+        let size = size.into();
+        let quotient_bits = size.quotient_bits();
         assert!((1..=Self::MAX_QUOTIENT_BITS).contains(&quotient_bits), "quotient bits: {quotient_bits}");
         assert!((1..=64).contains(&slot_bits), "slot bits: {slot_bits}");
         Self {
             quotient_bits: quotient_bits as u8,
             slot_bits: slot_bits as u8,
+            block_slots: size.block_slots() as u8,
             has_extensions: false,
             offset_max: OFFSET_MAX,
             part: Part::ALL,
-            spill_slots: default_spill(quotient_bits),
-            usual_spill: default_spill(quotient_bits),
+            spill_slots: default_spill(size),
+            usual_spill: default_spill(size),
             slots_at: Plain::BYTES as u16,
+            slots_bytes: 0,
             block_bytes: 0,
+            total_slots: 0,
+            reciprocal: 0,
         }
         .measured()
     }
 
     /// With the measures that follow from the others.
     fn measured(mut self) -> Self {
-        self.block_bytes = self.slots_at + 8 * u16::from(self.slot_bits);
+        // Blocks are whole bytes, since their slots are a multiple of eight.
+        self.slots_bytes = u16::from(self.block_slots / 8) * u16::from(self.slot_bits);
+        self.block_bytes = self.slots_at + self.slots_bytes;
+        self.total_slots = self.slots() + u64::from(self.spill_slots);
+        self.reciprocal = u64::MAX / u64::from(self.block_slots) + 1;
         self
     }
 
@@ -96,14 +111,14 @@ impl Shape {
     /// `None` if the limits make no sense.
     pub(crate) fn with_limits(self, offset_max: u8, spill_slots: u32) -> Option<Self> {
         let usual_spill = spill_slots.min(self.usual_spill);
-        (offset_max > 0).then_some(Self { offset_max, spill_slots, usual_spill, ..self })
+        (offset_max > 0).then_some(Self { offset_max, spill_slots, usual_spill, ..self }.measured())
     }
 
     /// This shape with `slots` spill slots more, but at least twice as many, in whole blocks.
     pub(crate) fn extended(self, slots: u64) -> Self {
         let spill = u64::from(self.spill_slots) + slots.max(self.spill_slots.into());
-        let total = (self.quotients() + spill).next_multiple_of(BLOCK_SLOTS);
-        Self { spill_slots: u32::try_from(total - self.quotients()).unwrap_or(u32::MAX), ..self }
+        let total = (self.slots() + spill).next_multiple_of(self.block_slots());
+        Self { spill_slots: u32::try_from(total - self.slots()).unwrap_or(u32::MAX), ..self }.measured()
     }
 
     /// The smallest shape with the same internal limits, to be [resized](Self::resized).
@@ -112,9 +127,9 @@ impl Shape {
     }
 
     /// Another size with these internal limits.
-    pub(crate) fn resized(self, quotient_bits: u32, slot_bits: u32) -> Self {
-        let new = Self::new(quotient_bits, slot_bits);
-        let standard = self.usual_spill == default_spill(self.quotient_bits());
+    pub(crate) fn resized(self, size: impl Into<Size>, slot_bits: u32) -> Self {
+        let new = Self::new(size, slot_bits);
+        let standard = self.usual_spill == default_spill(self.size());
         let usual_spill = if standard { new.usual_spill } else { self.usual_spill };
         Self {
             spill_slots: usual_spill,
@@ -126,6 +141,10 @@ impl Shape {
             ..new
         }
         .measured()
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        Size::new(self.quotient_bits(), self.block_slots.into()).expect("made from a size")
     }
 
     pub(crate) fn quotient_bits(&self) -> u32 {
@@ -151,26 +170,50 @@ impl Shape {
         self.spill_slots
     }
 
-    /// How many quotients there are, and slots before the spill area.
+    /// How many quotients there are.
     pub(crate) fn quotients(&self) -> u64 {
         1 << self.quotient_bits
+    }
+
+    /// How many slots there are before the spill area.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u64 {
+        (u64::from(self.block_slots) << self.quotient_bits) / BLOCK_QUOTIENTS
+    }
+
+    /// How many slots a block has.
+    #[inline(always)]
+    pub(crate) fn block_slots(&self) -> u64 {
+        u64::from(self.block_slots)
+    }
+
+    /// The bits of a metadata word that stand for slots.
+    #[inline(always)]
+    pub(super) fn slots_of_word(&self) -> u64 {
+        low_mask(u32::from(self.block_slots))
     }
 
     /// All slots, with the spill area.
     #[inline(always)]
     pub(crate) fn total_slots(&self) -> u64 {
-        (1 << self.quotient_bits) + u64::from(self.spill_slots)
+        self.total_slots
     }
 
     #[inline(always)]
     pub(crate) fn blocks(&self) -> u64 {
-        self.total_slots().div_ceil(BLOCK_SLOTS)
+        self.total_slots().div_ceil(self.block_slots())
     }
 
     /// Bytes of a block before its slots.
     #[inline(always)]
     pub(super) fn slots_at(&self) -> usize {
         usize::from(self.slots_at)
+    }
+
+    /// Bytes of the slots of a block.
+    #[inline(always)]
+    pub(super) fn slots_bytes(&self) -> usize {
+        usize::from(self.slots_bytes)
     }
 
     #[inline(always)]
@@ -187,8 +230,41 @@ impl Shape {
     /// The first bit of a slot.
     #[inline(always)]
     pub(crate) fn slot_bit(&self, slot: u64) -> usize {
-        let (block, i) = (slot / BLOCK_SLOTS, (slot % BLOCK_SLOTS) as usize);
-        (self.block_at(block) + self.slots_at()) * 8 + i * usize::from(self.slot_bits)
+        let (block, i) = self.place(slot);
+        self.bit_of(block, i)
+    }
+
+    /// The first bit of a slot, and the first slot of the next block.
+    #[inline(always)]
+    pub(crate) fn slot_bit_and_next_block(&self, slot: u64) -> (usize, u64) {
+        let (block, i) = self.place(slot);
+        (self.bit_of(block, i), slot - u64::from(i) + self.block_slots())
+    }
+
+    /// The first bit of a slot of a block.
+    #[inline(always)]
+    pub(super) fn bit_of(&self, block: u64, i: u32) -> usize {
+        (self.block_at(block) + self.slots_at()) * 8 + i as usize * usize::from(self.slot_bits)
+    }
+
+    /// Block and position in the block of a slot.
+    #[inline(always)]
+    pub(crate) fn place(&self, slot: u64) -> (u64, u32) {
+        // One multiplication instead of a division: right for slots up to 2^58, and there are fewer.
+        let block = (u128::from(slot) * u128::from(self.reciprocal) >> 64) as u64;
+        (block, (slot - block * self.block_slots()) as u32)
+    }
+
+    /// The first slot of a block.
+    #[inline(always)]
+    pub(super) fn first_slot(&self, block: u64) -> u64 {
+        block * self.block_slots()
+    }
+
+    /// The first slot of a quotient's block: where its run would be, were it not for others.
+    #[inline(always)]
+    pub(super) fn home_of(&self, quotient: u64) -> u64 {
+        self.first_slot(quotient / BLOCK_QUOTIENTS)
     }
 
     /// Bytes of the whole table, `None` if this machine cannot address them bit by bit.
@@ -204,12 +280,13 @@ impl Shape {
 /// about `e^(-x / 10)` (at 90 %: `e^(-x / 5)`): 64 slots do for tables too small to build up such a
 /// queue, 128 to 256 for the others. Entries of several slots make longer queues; then the table is
 /// full a little earlier.
-fn default_spill(quotient_bits: u32) -> u32 {
-    match quotient_bits {
-        ..6 => 64 - (1 << quotient_bits),
-        6..8 => 64,
-        8..15 => 128,
-        15.. => 256,
+fn default_spill(size: Size) -> u32 {
+    let block_slots = size.block_slots();
+    match size.quotient_bits() {
+        ..6 => block_slots - (1 << size.quotient_bits()),
+        6..8 => block_slots,
+        8..15 => 2 * block_slots,
+        15.. => 4 * block_slots,
     }
 }
 

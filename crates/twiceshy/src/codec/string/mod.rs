@@ -149,6 +149,9 @@ impl<P: Payload> Strings<P> {
     #[inline(always)]
     pub(crate) fn entry<B: AsRef<[u8]>>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {
         let mut slot = start + 1;
+        if slot >= end || table.kind(slot) == Kind::Head {
+            return Entry { start, string_slots: 1, payload_slots: 0 };
+        }
         let count = |kind, slot: &mut u64| {
             let from = *slot;
             while *slot < end && table.kind(*slot) == kind {
