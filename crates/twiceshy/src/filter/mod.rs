@@ -31,5 +31,5 @@ const MAX_LOAD_PERCENT: u64 = 95;
 /// How many slots may be in use.
 fn slot_limit(shape: &Shape) -> u64 {
     // There are at most 2^48 quotients, so this does not overflow.
-    shape.quotients() * MAX_LOAD_PERCENT / 100
+    shape.slots() * MAX_LOAD_PERCENT / 100
 }

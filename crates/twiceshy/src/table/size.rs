@@ -32,7 +32,7 @@ impl Size {
     const STEPS: [u32; 3] = [40, 48, Self::MOST_BLOCK_SLOTS];
 
     /// Smaller tables have as many slots as quotients: they are small anyway.
-    const LEAST_WITH_STEPS: u32 = 10;
+    const LEAST_WITH_STEPS: u32 = 7;
 
     /// `None` unless there are 1 to 48 quotient bits, and a multiple of eight slots in a block: fewer than quotients only if
     /// there is a whole block of these.
@@ -59,12 +59,27 @@ impl Size {
         slots / BLOCK_QUOTIENTS
     }
 
-    /// All sizes for tables that grow step by step, from the smallest with so many quotient bits on.
-    pub(crate) fn steps_from(quotient_bits: u32) -> impl Iterator<Item = Self> {
-        (quotient_bits..=Self::MAX_QUOTIENT_BITS).flat_map(|quotient_bits| {
+    /// All sizes for tables that grow step by step.
+    pub(crate) fn steps() -> impl Iterator<Item = Self> {
+        (1..=Self::MAX_QUOTIENT_BITS).flat_map(|quotient_bits| {
             let steps = if quotient_bits < Self::LEAST_WITH_STEPS { &Self::STEPS[2..] } else { &Self::STEPS };
             steps.iter().filter_map(move |&block_slots| Self::new(quotient_bits, block_slots))
         })
+    }
+
+    /// The steps from a size on that are at least as large.
+    pub(crate) fn from_here(self) -> impl Iterator<Item = Self> {
+        Self::steps().skip_while(move |step| *step < self)
+    }
+
+    /// The next step; `None` if it is the largest.
+    pub(crate) fn next(self) -> Option<Self> {
+        Self::steps().find(|step| *step > self)
+    }
+
+    /// The next step with more quotients, that has twice as many slots at least; `None` if there is none.
+    pub(crate) fn doubled(self) -> Option<Self> {
+        Self::steps().find(|step| step.quotient_bits > self.quotient_bits && step.slots() >= 2 * self.slots())
     }
 }
 
@@ -74,10 +89,12 @@ mod tests {
 
     #[test]
     fn steps_get_larger_by_a_third_at_most() {
-        let sizes: Vec<Size> = Size::steps_from(1).collect();
+        let sizes: Vec<Size> = Size::steps().collect();
         assert_eq!(sizes[0], Size::from(1));
         for pair in sizes.windows(2) {
             assert!(pair[0] < pair[1] && pair[0].slots() < pair[1].slots(), "{pair:?}");
+            assert_eq!(pair[0].next(), Some(pair[1]));
+            assert!(pair[0].doubled().is_none_or(|double| double.slots() == 2 * pair[0].slots()), "{pair:?}");
             if pair[1].quotient_bits() > Size::LEAST_WITH_STEPS {
                 assert!(pair[1].slots() * 3 <= pair[0].slots() * 4, "{pair:?}");
             }

@@ -3,13 +3,13 @@
 use super::{AdaptiveFilter, AdaptiveSet, Growth};
 use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::core::{Core, highest_rate, quotient_bits_for};
+use crate::filter::core::{Core, highest_rate, size_for};
 use crate::filter::settings::{
     DEFAULT_ERROR_RATE, check_rate, hasher_or_random, in_range, not_both, setters,
 };
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
-use crate::table::Shape;
+use crate::table::{Shape, Size};
 
 /// The size if none is given: 64 slots, one block.
 const DEFAULT_QUOTIENT_BITS: u32 = 6;
@@ -79,8 +79,8 @@ impl Builder {
     /// The empty filter.
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
         let remainder_bits = self.plan_remainder_bits()?;
-        let quotient_bits = self.plan_quotient_bits()?;
-        let core = Core::empty(Tags, quotient_bits, remainder_bits, self.growth, self.limits)?;
+        let size = self.plan_size()?;
+        let core = Core::empty(Tags, size, remainder_bits, self.growth, self.limits)?;
         Ok(AdaptiveFilter { core, hasher: hasher_or_random(self.hasher)? })
     }
 
@@ -89,13 +89,15 @@ impl Builder {
         Ok(AdaptiveSet::from_parts(self.build()?, map))
     }
 
-    fn plan_quotient_bits(&self) -> Result<u32, BuildError> {
+    fn plan_size(&self) -> Result<Size, BuildError> {
         not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         match (self.capacity, self.quotient_bits) {
-            (Some(keys), _) => quotient_bits_for(keys),
-            (None, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
+            (Some(keys), _) => size_for(keys),
+            (None, Some(bits)) => {
+                Ok(in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS)?.into())
+            }
             (None, None) if self.growth == Growth::Refuse => Err(BuildError::NoSize),
-            (None, None) => Ok(DEFAULT_QUOTIENT_BITS),
+            (None, None) => Ok(DEFAULT_QUOTIENT_BITS.into()),
         }
     }
 

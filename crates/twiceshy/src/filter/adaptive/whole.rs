@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use super::{AdaptiveFilter, Builder};
 use crate::error::{BuildError, OutOfMemory, RebuildError};
-use crate::filter::core::quotient_bits_for;
 use crate::filter::protocol::{self, MoreRoom, Raw};
 use crate::hash::{KeyWords, RawWords};
 use crate::key::Key;
@@ -157,7 +156,6 @@ impl Builder {
             return Ok(self);
         }
         // An iterator may promise anything.
-        let most = quotient_bits_for(keys as u64).map_or(30, |bits| bits.min(30));
-        Ok(self.quotient_bits(most.max(6)))
+        Ok(self.capacity((keys as u64).clamp(1 << 5, 1 << 30)))
     }
 }

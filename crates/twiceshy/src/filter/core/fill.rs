@@ -7,7 +7,7 @@ use crate::error::RebuildError;
 use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
-use crate::table::{Extended, Loader, NoRoom, Shape, Slot};
+use crate::table::{Extended, Loader, NoRoom, Shape, Size, Slot};
 
 /// A table that is being filled.
 pub(super) struct Filler<P> {
@@ -97,19 +97,17 @@ impl<P: Payload> Core<P> {
         Filler::new(size, self.strings.payload(), self.most_bytes())
     }
 
-    /// Fills a table of the smallest size from `quotient_bits` on for which that works and which may be.
+    /// Fills a table of the smallest size from `first` on for which that works and which may be.
     pub(super) fn fill_from<E>(
         &self,
-        quotient_bits: u32,
-        shape_for: impl Fn(u32) -> Option<(Shape, bool)>,
+        first: Size,
+        shape_for: impl Fn(Size) -> Option<(Shape, bool)>,
         mut fill: impl FnMut((Shape, bool)) -> Result<Filler<P>, RebuildError<E>>,
     ) -> Result<Filler<P>, RebuildError<E>> {
         let mut last = self.slots();
-        for quotient_bits in quotient_bits..=Shape::MAX_QUOTIENT_BITS {
-            let Some(size) = shape_for(quotient_bits).filter(|(shape, _)| self.may_have(shape)) else {
-                break;
-            };
-            last = size.0.quotients();
+        for size in first.from_here() {
+            let Some(size) = shape_for(size).filter(|(shape, _)| self.may_have(shape)) else { break };
+            last = size.0.slots();
             match fill(size) {
                 Err(RebuildError::Full { .. }) => {}
                 done => return done,
@@ -121,7 +119,7 @@ impl<P: Payload> Core<P> {
     /// This core with the table that was filled, which holds the same keys.
     pub(super) fn with_filled(&self, filler: Filler<P>) -> Self {
         let mut filled = self.with_table(filler.loader.finish(), filler.strings.has_stop());
-        filled.counters.growths += u64::from(filled.quotient_bits().saturating_sub(self.quotient_bits()));
+        filled.counters.growths += u64::from(filled.size() > self.size());
         filled.counters.rejuvenated += filler.rejuvenated;
         filled.entries = filler.entries;
         filled.set_len(self.len);

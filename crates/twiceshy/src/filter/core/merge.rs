@@ -13,7 +13,7 @@ use crate::error::RebuildError;
 use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::prefix::Prefix;
-use crate::table::Shape;
+use crate::table::{Shape, Size};
 
 impl<P: Payload> Core<P> {
     /// Adds all fingerprints of another core. `mine` and `theirs` are asked for the keys of this one and of the other one
@@ -30,14 +30,14 @@ impl<P: Payload> Core<P> {
         W: Words + PartialEq,
     {
         let needed = self.used_slots() + other.used_slots();
-        let smallest = self.quotient_bits().max(other.quotient_bits());
-        let fits = |bits: &u32| needed <= slot_limit(&Shape::new(*bits, 1));
-        let first = (smallest..=Shape::MAX_QUOTIENT_BITS).find(fits).unwrap_or(Shape::MAX_QUOTIENT_BITS);
+        let smallest = self.size().max(other.size());
+        let fits = |size: &Size| needed <= slot_limit(&Shape::new(*size, 1));
         // Fingerprints that overlap may take fewer slots than they did apart.
-        let first = if first == smallest + 1 { smallest } else { first };
+        let first = smallest.from_here().find(|size| size.next().is_none_or(|next| fits(&next)));
+        let first = first.unwrap_or(smallest);
         let merged = self.fill_from(
             first,
-            |bits| self.shape_for_union(other, bits),
+            |size| self.shape_for_union(other, size),
             |size| {
                 let filler = self.filler(size)?;
                 Union { filler, mine: &mut mine, theirs: &mut theirs }.fill(self, other)

@@ -50,7 +50,7 @@ pub(crate) use insert::Room;
 pub(crate) use iter::Iter;
 pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
-pub(crate) use shapes::{highest_rate, quotient_bits_for};
+pub(crate) use shapes::{highest_rate, size_for};
 
 use crate::bits::cpu::dispatch;
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
@@ -61,7 +61,7 @@ use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
-use crate::table::{Extended, Run, Shape};
+use crate::table::{Extended, Run, Shape, Size};
 use ticket::Versions;
 
 /// Fingerprints, none of which is a prefix of another, in a table.
@@ -89,12 +89,12 @@ impl<P: Payload> Core<P> {
     /// An empty one with remainders of at least so many bits.
     pub(crate) fn empty(
         payload: P,
-        quotient_bits: u32,
+        size: Size,
         remainder_bits: u32,
         growth: Growth,
         limits: Option<(u8, u32)>,
     ) -> Result<Self, OutOfMemory> {
-        let shape = Shape::new(quotient_bits, remainder_bits + payload.head_bits());
+        let shape = Shape::new(size, remainder_bits + payload.head_bits());
         let table = Table::new(with_limits(shape.with_layout::<Extended>(), limits))?;
         Ok(Self::new(table, false, payload, remainder_bits, growth))
     }
@@ -193,7 +193,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
     /// How many slots the present size has, without the spill area.
     pub(crate) fn slots(&self) -> u64 {
-        self.table.shape().quotients()
+        self.table.shape().slots()
     }
 
     pub(crate) fn used_slots(&self) -> u64 {

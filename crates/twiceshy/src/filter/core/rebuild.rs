@@ -15,13 +15,14 @@ use crate::codec::string::{Payload, Table};
 use crate::error::{OutOfMemory, RebuildError};
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
+use crate::table::Size;
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// An empty one with the settings of this one and room for some keys with fingerprints as long as those here, of
-    /// at least so many quotient bits.
-    pub(crate) fn empty_for<E>(&self, keys: u64, quotient_bits: u32) -> Result<Core<P>, RebuildError<E>> {
+    /// at least this size.
+    pub(crate) fn empty_for<E>(&self, keys: u64, least: Size) -> Result<Core<P>, RebuildError<E>> {
         let full = RebuildError::Full { slots: self.slots() };
-        let (shape, has_stop) = self.shape_for_rebuild(keys, quotient_bits)?.ok_or(full)?;
+        let (shape, has_stop) = self.shape_for_rebuild(keys, least)?.ok_or(full)?;
         let mut empty = self.with_table(Table::new(shape)?, has_stop);
         (empty.len, empty.entries) = (0, 0);
         Ok(empty)
@@ -66,7 +67,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         old: Option<&'a Core<P, B>>,
         apart: &'a [Prefix],
     ) -> Result<Self, OutOfMemory> {
-        let filler = empty.filler(empty.size())?;
+        let filler = empty.filler(empty.shape())?;
         Ok(Self { filler, settings: empty, old, apart, group: Vec::new(), keys: 0, last: 0 })
     }
 
@@ -173,7 +174,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
 
     /// Moves what was written to a larger table.
     fn grow<E>(&mut self) -> Result<(), RebuildError<E>> {
-        let nothing = self.settings.filler(self.settings.size())?;
+        let nothing = self.settings.filler(self.settings.shape())?;
         let written = self.settings.with_filled(std::mem::replace(&mut self.filler, nothing));
         let capacity = self.settings.capacity();
         let filler = written.refilled(|_| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(()));

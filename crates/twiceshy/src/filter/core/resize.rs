@@ -14,10 +14,10 @@ use crate::error::{OutOfMemory, RebuildError};
 use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::prefix::Prefix;
-use crate::table::Shape;
+use crate::table::{Shape, Size};
 
 impl<P: Payload> Core<P> {
-    /// This core with twice as many slots, or more if it takes them. The keys under a fingerprint that ran out of bits are
+    /// This core with more slots: by the next step, or twice as many if it is not nearly full, or more if it takes them. The keys under a fingerprint that ran out of bits are
     /// asked for.
     pub(crate) fn grown<W: Words, E>(
         &self,
@@ -31,22 +31,24 @@ impl<P: Payload> Core<P> {
         &self,
         mut under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     ) -> Result<Filler<P>, RebuildError<E>> {
+        let full = RebuildError::Full { slots: self.slots() };
         self.fill_from(
-            self.quotient_bits() + 1,
-            |bits| self.shape_for(bits),
+            self.larger_size().ok_or(full)?,
+            |size| self.shape_for(size),
             |size| self.repack(size, &mut under),
         )
     }
 
     /// Shrinks to the smallest number of slots that holds the contents, unless it could not come back to its size.
     pub(crate) fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
-        let back = self.shape_for(self.quotient_bits());
+        let back = self.shape_for(self.size());
         let may_come_back = self.growth != Growth::Refuse
             && (!self.may_have(self.table.shape()) || back.is_some_and(|(shape, _)| self.may_have(&shape)));
         if !may_come_back {
             return Ok(());
         }
-        let sizes = (1..self.quotient_bits()).filter_map(|bits| self.shape_for(bits));
+        let smaller = Size::steps().take_while(|size| *size < self.size());
+        let sizes = smaller.filter_map(|size| self.shape_for(size));
         for size in sizes.filter(|(shape, _)| self.entries <= slot_limit(shape)) {
             // Quotients get shorter, so no fingerprint is too short for them.
             let mut nobody =

@@ -9,8 +9,8 @@ use super::Core;
 use crate::codec::string::Payload;
 use crate::error::BuildError;
 use crate::filter::room::{Crowded, Effort, Remedy};
-use crate::filter::{MAX_LOAD_PERCENT, settings, slot_limit};
-use crate::table::{Full, Shape};
+use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
+use crate::table::{Full, Shape, Size};
 
 /// The share of the slots, in percent, that a capacity leaves free for adaptations.
 const ADAPTATION_PERCENT: u64 = 5;
@@ -19,7 +19,7 @@ const ADAPTATION_PERCENT: u64 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Growth {
-    /// It doubles, so that nothing it learned is ever lost.
+    /// It gets a larger table, so that nothing it learned is ever lost.
     Grow {
         /// The most bytes that the table may have, if there is a limit.
         max_bytes: Option<u64>,
@@ -45,33 +45,34 @@ pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
     }
 }
 
-/// The fewest quotient bits with room for `keys` keys and some adaptations.
-pub(crate) fn quotient_bits_for(keys: u64) -> Result<u32, BuildError> {
-    let room = |bits: u32| slot_limit(&Shape::new(bits, 1)) - (1 << bits) * ADAPTATION_PERCENT / 100;
-    settings::quotient_bits_for("capacity", keys, room)
+/// The smallest size with room for `keys` keys and some adaptations.
+pub(crate) fn size_for(keys: u64) -> Result<Size, BuildError> {
+    let room = |size: Size| slot_limit(&Shape::new(size, 1)) - size.slots() * ADAPTATION_PERCENT / 100;
+    let max = room(Shape::MAX_QUOTIENT_BITS.into());
+    let found = Size::steps().find(|size| keys <= room(*size));
+    found.ok_or(BuildError::OutOfRange { what: "capacity", min: 0, max, found: keys })
 }
 
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
-    /// The shape of this core with another number of quotient bits, and whether it has stop bits. `None`
-    /// if there is none.
-    pub(super) fn shape_for(&self, quotient_bits: u32) -> Option<(Shape, bool)> {
-        if quotient_bits > Shape::MAX_QUOTIENT_BITS {
-            return None;
-        }
+    /// The shape of this core with another size, and whether it has stop bits. `None` if there is none.
+    pub(super) fn shape_for(&self, size: Size) -> Option<(Shape, bool)> {
         let shape = self.table.shape();
         if self.entries == 0 {
-            return Some((shape.resized(quotient_bits, self.remainder_bits + self.own_bits()), false));
+            return Some((shape.resized(size, self.remainder_bits + self.own_bits()), false));
+        }
+        if size.quotient_bits() == self.quotient_bits() {
+            return Some((shape.resized(size, self.slot_bits()), self.has_stop()));
         }
         // The bits of a string that fit one slot: what single slots hold now must fit again.
         let now = self.strings.bits_in(1);
-        let bits = now.saturating_sub(self.position_bits(quotient_bits)).max(self.remainder_bits);
-        self.with_stop(quotient_bits, bits)
+        let bits = now.saturating_sub(self.position_bits(size)).max(self.remainder_bits);
+        self.with_stop(size, bits)
     }
 
     /// A shape with stop bits whose single slots hold strings of so many bits.
-    fn with_stop(&self, quotient_bits: u32, bits: u32) -> Option<(Shape, bool)> {
+    fn with_stop(&self, size: Size, bits: u32) -> Option<(Shape, bool)> {
         let slot_bits = bits + 1 + self.own_bits();
-        (slot_bits <= 64).then(|| (self.table.shape().resized(quotient_bits, slot_bits), true))
+        (slot_bits <= 64).then(|| (self.table.shape().resized(size, slot_bits), true))
     }
 
     /// How many bits of a head are not of its string.
@@ -83,74 +84,81 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(super) fn shape_for_union<C: AsRef<[u8]>>(
         &self,
         other: &Core<P, C>,
-        quotient_bits: u32,
+        size: Size,
     ) -> Option<(Shape, bool)> {
         let same = self.quotient_bits() == other.quotient_bits() && self.slot_bits() == other.slot_bits();
-        if same && quotient_bits == self.quotient_bits() && !self.has_stop() && !other.has_stop() {
-            return Some((*self.table.shape(), false));
+        if same && size.quotient_bits() == self.quotient_bits() && !self.has_stop() && !other.has_stop() {
+            return Some((self.table.shape().resized(size, self.slot_bits()), false));
         }
         // What a single slot holds in either filter must fit a single slot.
         let longest = self.strings.bits_in(1).max(other.strings.bits_in(1));
         let least = self.remainder_bits.max(other.remainder_bits);
-        let bits = longest.saturating_sub(self.position_bits(quotient_bits)).max(least);
-        self.with_stop(quotient_bits, bits)
+        let bits = longest.saturating_sub(self.position_bits(size)).max(least);
+        self.with_stop(size, bits)
     }
 
     /// The shape of the table, and whether it has stop bits.
-    pub(super) fn size(&self) -> (Shape, bool) {
+    pub(super) fn shape(&self) -> (Shape, bool) {
         (*self.table.shape(), self.has_stop())
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.table.shape().size()
+    }
+
+    /// The size to grow to: the next step, or twice as large if the table is crowded, and not nearly full.
+    pub(super) fn larger_size(&self) -> Option<Size> {
+        let is_nearly_full = self.used_slots() >= self.capacity() / 8 * 7;
+        if is_nearly_full { self.size().next() } else { self.size().doubled() }
     }
 
     fn has_stop(&self) -> bool {
         self.strings.has_stop()
     }
 
-    /// A shape with at least `least` quotient bits for some keys whose fingerprints are as long as those here, and
-    /// whether it has stop bits.
+    /// A shape of at least the size `least` for some keys whose fingerprints are as long as those here, and whether it has
+    /// stop bits.
     ///
     /// If the size is limited, that is the shape of this filter: a larger one may not be allowed, and a smaller one
     /// could not grow back.
     pub(super) fn shape_for_rebuild(
         &self,
         keys: u64,
-        least: u32,
+        least: Size,
     ) -> Result<Option<(Shape, bool)>, BuildError> {
         if !matches!(self.growth, Growth::Grow { max_bytes: None }) {
-            return Ok(match least <= self.quotient_bits() {
-                true => Some(self.size()),
+            return Ok(match least <= self.size() {
+                true => Some(self.shape()),
                 false => self.shape_for(least).filter(|(shape, _)| self.may_have(shape)),
             });
         }
         let lengths = self.lengths().bits;
-        let mut quotient_bits = quotient_bits_for(keys)?.max(least);
-        while quotient_bits <= Shape::MAX_QUOTIENT_BITS {
+        for size in size_for(keys)?.max(least).from_here() {
             // What is longer than a single slot holds now was learned, and takes several slots again: keys that come later
             // must not get fingerprints as long as that, or the next rebuild would take those for learned.
-            let position_bits = self.position_bits(quotient_bits);
+            let position_bits = self.position_bits(size);
             let fresh = self.strings.bits_in(1).saturating_sub(position_bits).max(self.remainder_bits);
             let slots =
                 Slots::for_lengths(&lengths, position_bits, self.own_bits(), self.remainder_bits, fresh);
             let needed = (keys as f64 * slots.per_entry).ceil() as u64;
-            let enough = quotient_bits_for(needed)?;
-            if enough <= quotient_bits {
-                let shape = self.table.shape().resized(quotient_bits, slots.bits);
+            // With more quotient bits a fingerprint takes fewer slots.
+            if size_for(needed)? <= size {
+                let shape = self.table.shape().resized(size, slots.bits);
                 return Ok(Some((shape, slots.have_stop)));
             }
-            // With more quotient bits a fingerprint takes fewer slots.
-            quotient_bits += 1;
         }
         Ok(None)
     }
 
     /// Bits of a fingerprint that follow from where it is in a table of another size.
-    fn position_bits(&self, quotient_bits: u32) -> u32 {
-        self.table.shape().part().bits() + quotient_bits
+    fn position_bits(&self, size: Size) -> u32 {
+        self.table.shape().part().bits() + size.quotient_bits()
     }
 
     /// Whether the filter may have a table of this shape.
     pub(super) fn may_have(&self, shape: &Shape) -> bool {
         match self.growth {
-            Growth::Refuse => shape.quotient_bits() <= self.quotient_bits(),
+            Growth::Refuse => shape.size() <= self.size(),
             Growth::Grow { max_bytes: None } => true,
             Growth::Grow { max_bytes: Some(most) } => {
                 shape.body_bytes().is_some_and(|bytes| bytes as u64 <= most)
@@ -158,9 +166,10 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         }
     }
 
-    /// Whether the filter could double.
+    /// Whether the filter could get a larger table.
     pub(super) fn can_grow(&self) -> bool {
-        self.shape_for(self.quotient_bits() + 1).is_some_and(|(shape, _)| self.may_have(&shape))
+        let larger = self.larger_size().and_then(|size| self.shape_for(size));
+        larger.is_some_and(|(shape, _)| self.may_have(&shape))
     }
 
     /// How many bytes a table may have with a larger spill area than its shape says.

@@ -15,7 +15,7 @@ pub struct Stats {
     pub fixed: u64,
     /// Slots that adaptations took.
     pub adaptation_slots: u64,
-    /// How often the filter doubled.
+    /// How often the filter got a larger table.
     pub growths: u64,
     /// Fingerprints that ran out of bits and were given fresh length.
     pub rejuvenated: u64,

@@ -398,7 +398,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 
     /// How many slots the active table has, without its spill area.
     pub fn slots(&self) -> u64 {
-        self.levels[0].table.shape().quotients()
+        self.levels[0].table.shape().slots()
     }
 
     /// How many slots are in use, in all tables.

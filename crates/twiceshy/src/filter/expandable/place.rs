@@ -50,7 +50,7 @@ impl Settings {
     /// How many slots may be in use before a table of this shape grows.
     pub(super) fn slot_limit(&self, shape: &Shape) -> u64 {
         // There are at most 2^48 quotients, so this does not overflow.
-        shape.quotients() * u64::from(self.max_load) / 100
+        shape.slots() * u64::from(self.max_load) / 100
     }
 
     /// A table of a chain.

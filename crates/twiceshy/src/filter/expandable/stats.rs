@@ -98,7 +98,7 @@ fn table_stats<B: AsRef<[u8]>>(level: &Level<B>) -> impl Iterator<Item = TableSt
         let void =
             Entries::new(table).filter(|(_, slot, _)| *slot == stop::encode(0, 0, shape.slot_bits())).count();
         TableStats {
-            slots: shape.quotients(),
+            slots: shape.slots(),
             used: table.used(),
             slot_bits: shape.slot_bits(),
             bytes: table.bytes().len(),

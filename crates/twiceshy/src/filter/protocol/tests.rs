@@ -243,7 +243,7 @@ where
     fn new(hasher: Hasher, quotient_bits: u32, remainder_bits: u32) -> Self {
         let (reader, payload) = (R::new(hasher), R::payload());
         let growth = Growth::Grow { max_bytes: None };
-        let core = Core::empty(payload, quotient_bits, remainder_bits, growth, Some((3, 20))).unwrap();
+        let core = Core::empty(payload, quotient_bits.into(), remainder_bits, growth, Some((3, 20))).unwrap();
         Self {
             snapshot: core.try_clone().unwrap(),
             core,

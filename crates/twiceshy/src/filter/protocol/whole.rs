@@ -11,6 +11,7 @@ use crate::codec::string::{Entry, Payload};
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
+use crate::table::Size;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
 
 /// What a set with this filter makes of errors.
@@ -85,10 +86,10 @@ pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Siz
     rows: &L,
 ) -> Result<Core<P>, RebuildError<L::Error>> {
     // How many keys it counts may be wrong after a crash; keys that share a fingerprint are few.
-    let (mut keys, mut quotient_bits) = (old.entries(), 1);
+    let (mut keys, mut least) = (old.entries(), Size::from(1));
     loop {
-        let empty = old.empty_for(keys, quotient_bits)?;
-        quotient_bits = empty.quotient_bits() + 1;
+        let empty = old.empty_for(keys, least)?;
+        least = empty.size().next().unwrap_or(least);
         match filled(empty, old, reader, apart, rows) {
             // There is far more to store than the core knew, and what was written first has run out of bits.
             Err(RebuildError::Capacity { .. }) => {

@@ -54,7 +54,7 @@ impl Builder {
         }
         let (table, filled) = filled.map_err(|error| match error {
             FillError::Full(shape) => {
-                BulkError::Full { inserted: stream.taken.saturating_sub(1), slots: shape.quotients() }
+                BulkError::Full { inserted: stream.taken.saturating_sub(1), slots: shape.slots() }
             }
             FillError::Unsorted => BulkError::Unsorted { index: stream.taken },
             FillError::TooManyCopies => BulkError::TooManyCopies,

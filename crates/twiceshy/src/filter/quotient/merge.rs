@@ -128,7 +128,7 @@ impl<'a> Sources<'a> {
             all => fill(shape, max_quotient_bits, union_of(all.iter().map(cut).collect())),
         };
         filled.map_err(|error| match error {
-            FillError::Full(shape) => MergeError::Full { slots: shape.quotients() },
+            FillError::Full(shape) => MergeError::Full { slots: shape.slots() },
             FillError::Unsorted => MergeError::Invalid,
             FillError::TooManyCopies => MergeError::TooManyCopies,
             FillError::Memory(error) => MergeError::Memory(error),

@@ -315,7 +315,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
 
     /// How many slots the present size has, without the spill area.
     pub fn slots(&self) -> u64 {
-        self.table.shape().quotients()
+        self.table.shape().slots()
     }
 
     /// How many slots are in use.

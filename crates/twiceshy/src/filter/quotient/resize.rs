@@ -66,7 +66,7 @@ impl QuotientFilter {
 
     pub(super) fn resize(&mut self, quotient_bits: u32) -> Result<(), ResizeError> {
         let shape = self.shape_for(quotient_bits)?;
-        let full = ResizeError::Full { used: self.used_slots(), slots: shape.quotients() };
+        let full = ResizeError::Full { used: self.used_slots(), slots: shape.slots() };
         self.table = refill(&self.table, shape)?.ok_or(full)?;
         Ok(())
     }
