@@ -126,17 +126,18 @@ impl Shared {
         }
     }
 
-    /// Puts a larger filter in place of this one. `pending` are keys that the filter knows and the engine does not
-    /// yet.
-    pub(super) fn grow(&self, _: &mut Writer, pending: &Pending<'_>) -> Result<(), StoreError> {
-        let larger = self.durable.filter()?.grown(&AndPending { rows: &self.durable.rows, pending })?;
+    /// Puts a larger filter in place of this one, with room for so many keys more. `pending` are keys that the filter knows
+    /// and the engine does not yet.
+    pub(super) fn grow(&self, _: &mut Writer, keys: u64, pending: &Pending<'_>) -> Result<(), StoreError> {
+        let rows = AndPending { rows: &self.durable.rows, pending };
+        let larger = self.durable.filter()?.grown_for(keys, &rows)?;
         self.durable.exchange(larger)
     }
 
     /// Grows the filter and learns what waited for that; some of it may have to wait for more.
     fn grow_and_learn(&self, writer: &mut Writer) {
         let waiting = std::mem::take(&mut writer.waiting);
-        let grown = self.grow(writer, &Pending::default());
+        let grown = self.grow(writer, 0, &Pending::default());
         for key in waiting {
             match grown {
                 Ok(()) => self.take_lesson(writer, key),

@@ -52,34 +52,31 @@ impl AdaptiveStore {
             let added = self.shared.insert_rows(&page, Known::Keep)?;
             merged.added += added;
             merged.kept += page.len() as u64 - added;
-            self.shared.make_room(merged.new_among(all));
+            self.shared.make_room(merged.new_to_come(all, added, page.len()));
         }
         Ok(merged)
     }
 }
 
 impl Merged {
-    /// How many of `all` keys will be new that were not taken in yet, if as many are as of those before.
-    fn new_among(self, all: u64) -> u64 {
-        let done = self.added + self.kept;
-        let left = u128::from(all.saturating_sub(done));
-        (left * u128::from(self.added) / u128::from(done.max(1))) as u64
+    /// How many of `all` keys will be new that were not taken in yet, if as many are as of those of the last page: after a
+    /// crash the first ones are there already, and the others are new.
+    fn new_to_come(self, all: u64, added: u64, page: usize) -> u64 {
+        let left = u128::from(all.saturating_sub(self.added + self.kept));
+        (left * u128::from(added) / (page as u128).max(1)) as u64
     }
 }
 
 impl Shared {
-    /// Grows the filter until there is room for so many keys. If it may not grow so far, or cannot, the keys that find no
+    /// Grows the filter if there is no room for so many keys. If it may not grow so far, or cannot, the keys that find no
     /// room will say so.
     fn make_room(self: &Arc<Self>, keys: u64) {
         let Ok(mut writer) = self.writer() else { return };
-        let has_room = || {
+        let has_room = {
             let filter = self.durable.filter();
             filter.is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
         };
-        let mut has_grown = false;
-        while !has_room() && self.grow(&mut writer, &Pending::default()).is_ok() {
-            has_grown = true;
-        }
+        let has_grown = !has_room && self.grow(&mut writer, keys, &Pending::default()).is_ok();
         drop(writer);
         if has_grown {
             // After a crash, too, the rows are to meet a filter that has room for them. If it cannot be saved now, that

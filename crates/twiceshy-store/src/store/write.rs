@@ -152,7 +152,7 @@ impl Shared {
             entered?;
             if is_new.len() == done {
                 let pending = Pending::new(rows[..done].iter().map(|row| (row.hash, row.key)));
-                self.grow(writer, &pending)?;
+                self.grow(writer, 0, &pending)?;
             }
         }
         Ok(())

@@ -6,16 +6,21 @@ use twiceshy::adaptive::Query;
 const LASTING: u64 = 3_000;
 const PASSING: u64 = 7_000;
 
-/// The bits per slot of a fresh filter, and what lengths from a larger size may add to them.
+/// The bits per slot of a fresh filter, and what lengths from a larger size may add to them: a bit for each bit that
+/// quotients had more.
 fn most_bits_per_slot(set: &AdaptiveSet<MemoryMap>, peak_slots: u64) -> f64 {
     let filter = set.filter();
-    let larger = (peak_slots as f64 / filter.slots() as f64).log2().max(0.0);
-    f64::from(filter.remainder_bits()) + 3.125 + larger + 1.0
+    let quotients = filter.slots().next_power_of_two() as f64;
+    let larger = (peak_slots.next_power_of_two() as f64 / quotients).log2().max(0.0);
+    let header = 3.125 * quotients / filter.slots() as f64;
+    f64::from(filter.remainder_bits()) + header + larger + 1.0
 }
 
 fn bits_per_slot(set: &AdaptiveSet<MemoryMap>) -> f64 {
+    let slots = set.filter().slots();
     // There are two blocks of spill slots, and some bytes at the end.
-    (set.filter().size_in_bytes() - 16) as f64 * 8.0 / (set.filter().slots() + 128) as f64
+    let spill = 128 * slots / slots.next_power_of_two();
+    (set.filter().size_in_bytes() - 16) as f64 * 8.0 / (slots + spill) as f64
 }
 
 /// The slots of a filter that was never larger.

@@ -63,8 +63,12 @@ fn adaptive_sets_take_keys_in_any_order() {
         }
         set.validate().unwrap_or_else(|what| panic!("{name}: {what}"));
         assert!(keys.iter().all(|key| set.contains(key)), "{name}");
-        let slots = set.filter().slots();
-        assert!(*end.get_or_insert(slots) == slots, "{name}: {slots} slots in the end");
+        // Those that grew early may be a step larger.
+        let (slots, first) = (set.filter().slots(), *end.get_or_insert(set.filter().slots()));
+        assert!(
+            (first..=first * 4 / 3).contains(&slots),
+            "{name}: {slots} slots in the end, and {first} before"
+        );
     }
 }
 

@@ -93,9 +93,7 @@ impl Builder {
         not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         match (self.capacity, self.quotient_bits) {
             (Some(keys), _) => size_for(keys),
-            (None, Some(bits)) => {
-                Ok(in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS)?.into())
-            }
+            (None, Some(bits)) => Ok(in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS)?.into()),
             (None, None) if self.growth == Growth::Refuse => Err(BuildError::NoSize),
             (None, None) => Ok(DEFAULT_QUOTIENT_BITS.into()),
         }

@@ -202,7 +202,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         self.filter.shrink_to_fit()
     }
 
-    /// Doubles the filter.
+    /// Gives the filter a larger table; see [`AdaptiveFilter::grow`].
     pub fn grow(&mut self) -> Result<(), SetError<M::Error>> {
         self.filter.grow(&self.map).map_err(set_error(&self.filter.core))
     }

@@ -11,8 +11,8 @@ use crate::prefix::Prefix;
 use crate::reverse_map::Lookup;
 
 impl AdaptiveFilter {
-    /// Doubles the number of slots. The keys of those fingerprints that ran out of bits are looked up. If that fails, nothing
-    /// has changed.
+    /// Gets a larger table: with a fifth to a third more slots if it is nearly full, and twice as many if it is not. The keys
+    /// of those fingerprints that ran out of bits are looked up. If that fails, nothing has changed.
     ///
     /// ```
     /// use twiceshy::error::InsertError;
@@ -38,13 +38,22 @@ impl AdaptiveFilter {
 
     /// What [`grow`](Self::grow) would make of this filter, which others can go on asking meanwhile.
     pub fn grown<L: Lookup + ?Sized>(&self, lookup: &L) -> Result<Self, RebuildError<L::Error>> {
-        Ok(self.with_core(protocol::grown(&self.core, &self.hasher, lookup)?))
+        self.grown_for(0, lookup)
+    }
+
+    /// This filter in a larger table, with room for so many keys more at least.
+    pub fn grown_for<L: Lookup + ?Sized>(
+        &self,
+        keys: u64,
+        lookup: &L,
+    ) -> Result<Self, RebuildError<L::Error>> {
+        Ok(self.with_core(protocol::grown(&self.core, &self.hasher, keys, lookup)?))
     }
 
     /// [`grow`](Self::grow) for callers who hash themselves; see
     /// [`contains_hash`](Self::contains_hash). The keys of the rows do not matter.
     pub fn grow_hashes<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
-        self.core = protocol::grown(&self.core, &Raw, lookup)?;
+        self.core = protocol::grown(&self.core, &Raw, 0, lookup)?;
         Ok(())
     }
 

@@ -177,7 +177,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         let nothing = self.settings.filler(self.settings.shape())?;
         let written = self.settings.with_filled(std::mem::replace(&mut self.filler, nothing));
         let capacity = self.settings.capacity();
-        let filler = written.refilled(|_| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(()));
+        let filler = written.refilled(0, |_| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(()));
         self.filler = filler.map_err(|error| match error {
             RebuildError::Lookup(()) => RebuildError::Capacity { capacity },
             RebuildError::Memory(error) => RebuildError::Memory(error),

@@ -17,23 +17,26 @@ use crate::prefix::Prefix;
 use crate::table::{Shape, Size};
 
 impl<P: Payload> Core<P> {
-    /// This core with more slots: by the next step, or twice as many if it is not nearly full, or more if it takes them. The keys under a fingerprint that ran out of bits are
+    /// This core with more slots: those of the next step with room for so many entries more, or twice as many if it is not
+    /// nearly full. The keys under a fingerprint that ran out of bits are
     /// asked for.
     pub(crate) fn grown<W: Words, E>(
         &self,
+        entries: u64,
         under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     ) -> Result<Self, RebuildError<E>> {
-        Ok(self.with_filled(self.refilled(under)?))
+        Ok(self.with_filled(self.refilled(entries, under)?))
     }
 
     /// A larger table with all entries.
     pub(super) fn refilled<W: Words, E>(
         &self,
+        entries: u64,
         mut under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     ) -> Result<Filler<P>, RebuildError<E>> {
         let full = RebuildError::Full { slots: self.slots() };
         self.fill_from(
-            self.larger_size().ok_or(full)?,
+            self.larger_size(entries).ok_or(full)?,
             |size| self.shape_for(size),
             |size| self.repack(size, &mut under),
         )
@@ -41,7 +44,7 @@ impl<P: Payload> Core<P> {
 
     /// Shrinks to the smallest number of slots that holds the contents, unless it could not come back to its size.
     pub(crate) fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
-        let back = self.shape_for(self.size());
+        let back = self.shape_by_resizing(self.size());
         let may_come_back = self.growth != Growth::Refuse
             && (!self.may_have(self.table.shape()) || back.is_some_and(|(shape, _)| self.may_have(&shape)));
         if !may_come_back {

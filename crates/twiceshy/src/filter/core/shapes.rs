@@ -63,6 +63,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         if size.quotient_bits() == self.quotient_bits() {
             return Some((shape.resized(size, self.slot_bits()), self.has_stop()));
         }
+        self.shape_by_resizing(size)
+    }
+
+    /// The shape of this core after it had tables with other quotients.
+    pub(super) fn shape_by_resizing(&self, size: Size) -> Option<(Shape, bool)> {
         // The bits of a string that fit one slot: what single slots hold now must fit again.
         let now = self.strings.bits_in(1);
         let bits = now.saturating_sub(self.position_bits(size)).max(self.remainder_bits);
@@ -106,10 +111,14 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         self.table.shape().size()
     }
 
-    /// The size to grow to: the next step, or twice as large if the table is crowded, and not nearly full.
-    pub(super) fn larger_size(&self) -> Option<Size> {
-        let is_nearly_full = self.used_slots() >= self.capacity() / 8 * 7;
-        if is_nearly_full { self.size().next() } else { self.size().doubled() }
+    /// The size to grow to: the next step with room for so many slots more, or one twice as large if the table is crowded,
+    /// and not nearly full.
+    pub(super) fn larger_size(&self, slots: u64) -> Option<Size> {
+        let (used, next) = (self.used_slots(), self.size().next()?);
+        if slots == 0 && used < self.capacity() / 8 * 7 {
+            return self.size().doubled();
+        }
+        next.from_here().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
     }
 
     fn has_stop(&self) -> bool {
@@ -168,7 +177,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
     /// Whether the filter could get a larger table.
     pub(super) fn can_grow(&self) -> bool {
-        let larger = self.larger_size().and_then(|size| self.shape_for(size));
+        let larger = self.larger_size(0).and_then(|size| self.shape_for(size));
         larger.is_some_and(|(shape, _)| self.may_have(&shape))
     }
 

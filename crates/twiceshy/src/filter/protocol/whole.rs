@@ -11,8 +11,8 @@ use crate::codec::string::{Entry, Payload};
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
-use crate::table::Size;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
+use crate::table::Size;
 
 /// What a set with this filter makes of errors.
 pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
@@ -49,13 +49,14 @@ fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     Ok(under)
 }
 
-/// The core in the next larger size.
+/// The core in a larger size, with room for so many keys more.
 pub(crate) fn grown<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     core: &Core<P>,
     reader: &R,
+    keys: u64,
     lookup: &L,
 ) -> Result<Core<P>, RebuildError<L::Error>> {
-    core.grown(|prefix| neighbours(reader, prefix, lookup))
+    core.grown(keys, |prefix| neighbours(reader, prefix, lookup))
 }
 
 /// Adds the fingerprints of another core whose keys are in another map.
