@@ -89,6 +89,7 @@ mod prefix;
 mod quick;
 mod shape;
 mod shift;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -101,6 +102,7 @@ pub(crate) use layout::{Extended, Layout, Plain};
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::Shape;
+pub(crate) use stretch::{Stretch, Stretches, WIDEST};
 
 use std::marker::PhantomData;
 

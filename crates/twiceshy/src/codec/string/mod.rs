@@ -26,11 +26,13 @@
 //! none.
 
 mod edit;
+pub(crate) mod mark;
 mod payload;
 
 pub(crate) use edit::{
     InsertNew, Lengthen, Outcome, Place, Plan, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,
 };
+pub(crate) use mark::Marks;
 pub(crate) use payload::{Payload, Tags};
 
 use std::cmp::Ordering;

@@ -19,6 +19,7 @@
 //! | [`resize`] | grow and shrink; keys are looked up only for fingerprints that ran out of bits |
 //! | [`merge`], [`rebuild`], [`fill`] | unions, bulk load and recovery: streams in order, cut where they meet |
 //! | [`ticket`] | versions, so that whoever looked into the map in between notices what changed |
+//! | [`stream`] | all fingerprints in order, for those three and for resizing |
 //! | [`iter`], [`batch`], [`stats`] | all fingerprints in order; many queries at once; what it knows of itself |
 //!
 //! # Cost
@@ -38,6 +39,7 @@ mod replace;
 mod resize;
 mod shapes;
 mod stats;
+mod stream;
 mod ticket;
 
 pub use insert::Insertion;
