@@ -45,8 +45,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 }
 
 impl<B: AsRef<[u8]>, L: Layout> Stretches<'_, B, L> {
-    /// The next stretch. What is a head only is given to `tell`: its number in the stretch (less than 64), its quotient and
-    /// its slot, unless heads are to be told apart as `entries`, too.
+    /// The next stretch. What is a head only is given to `tell`: its number in the stretch (less than 64), its position and
+    /// its slot. With `entries` heads are entries like all others.
     ///
     /// On bytes that are not a valid table the answer is meaningless, but it ends.
     #[inline(always)]
@@ -77,10 +77,10 @@ impl<B: AsRef<[u8]>, L: Layout> Stretches<'_, B, L> {
         let (width, block_at) = (shape.slot_bits(), shape.block_at(block));
         match Block::new(table.bytes(), block_at, L::BYTES as u8, width as u8) {
             Some(slots) if heads > 0 => {
-                let mut occupied = self.occupied;
+                let (mut occupied, first) = (self.occupied, shape.position(first));
                 for number in 0..heads {
-                    let quotient = first + u64::from(occupied.trailing_zeros());
-                    tell(number as usize, quotient, slots.fields(i + number) & field_mask(width));
+                    let position = first + u64::from(occupied.trailing_zeros());
+                    tell(number as usize, position, slots.fields(i + number) & field_mask(width));
                     // The lowest bit goes with the end of its run.
                     occupied &= occupied.wrapping_sub(ends & 1);
                     ends >>= 1;

@@ -41,7 +41,14 @@ impl<P: Payload> Filler<P> {
     ) -> Result<Self, OutOfMemory> {
         let strings = Strings::new(&shape, has_stop, payload);
         let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
-        Ok(Self { loader, strings, heads: Marks::new(&strings), entries: 0, rejuvenated: 0, slots: Vec::new() })
+        Ok(Self {
+            loader,
+            strings,
+            heads: Marks::new(&strings),
+            entries: 0,
+            rejuvenated: 0,
+            slots: Vec::new(),
+        })
     }
 
     /// Appends the first `len` bits of a hash, with what they carry.

@@ -53,12 +53,12 @@ impl<P: Payload> Core<P> {
 }
 
 /// A union that is being written.
-struct Union<'a, P, A, B, F, G> {
-    one: &'a A,
-    other: &'a B,
-    filler: Filler<P>,
-    mine: &'a mut F,
-    theirs: &'a mut G,
+pub(super) struct Union<'a, P, A, B, F, G> {
+    pub(super) one: &'a A,
+    pub(super) other: &'a B,
+    pub(super) filler: Filler<P>,
+    pub(super) mine: &'a mut F,
+    pub(super) theirs: &'a mut G,
 }
 
 impl<P, A, B, W, E, F, G> Kernel for Union<'_, P, Core<P, A>, Core<P, B>, F, G>
@@ -116,7 +116,9 @@ where
         one: &mut Stream<'_, P, A>,
         other: &mut Stream<'_, P, B>,
     ) -> Result<(), RebuildError<E>> {
-        let (Some((a, mut mine)), Some((b, theirs))) = (one.carried(), other.carried()) else { return Ok(()) };
+        let (Some((a, mut mine)), Some((b, theirs))) = (one.carried(), other.carried()) else {
+            return Ok(());
+        };
         let payload = self.filler.strings.payload();
         if !a.overlaps(&b) {
             // They are longer than marks, and part behind them.
@@ -127,7 +129,10 @@ where
                 self.filler.push_or_renew(&b, &theirs, self.theirs)?;
                 other.advance(cpu, 1);
             }
-        } else if a == b && a.len() >= self.filler.strings.position_bits() && payload.may_share(&mine, &theirs) {
+        } else if a == b
+            && a.len() >= self.filler.strings.position_bits()
+            && payload.may_share(&mine, &theirs)
+        {
             payload.unite(&mut mine, &theirs);
             self.filler.push(&a, a.len(), &mine)?;
             one.advance(cpu, 1);
@@ -140,7 +145,7 @@ where
     }
 
     /// Writes new fingerprints for all keys under a root, at least as long as those they had.
-    fn cut_anew(
+    pub(super) fn cut_anew(
         &mut self,
         root: &Prefix,
         mine: Vec<Carried<P::Value>>,

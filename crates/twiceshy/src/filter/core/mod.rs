@@ -34,6 +34,8 @@ mod insert;
 mod iter;
 mod merge;
 mod persist;
+#[cfg(test)]
+pub(crate) mod plain;
 mod rebuild;
 mod replace;
 mod resize;

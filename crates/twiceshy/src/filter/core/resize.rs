@@ -63,7 +63,7 @@ impl<P: Payload> Core<P> {
     }
 
     /// Writes all entries into a table of another size.
-    fn repack<W: Words, E>(
+    pub(super) fn repack<W: Words, E>(
         &self,
         size: (Shape, bool),
         under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,

@@ -41,10 +41,9 @@ impl<'a, P: Payload, B: AsRef<[u8]>> Stream<'a, P, B> {
     #[inline(always)]
     fn read<C: Cpu>(&mut self, cpu: C) {
         let Self { core, of_heads, marks, .. } = self;
-        let shape = core.table.shape();
         let stretch = match of_heads {
-            Some(of_heads) => self.stretches.next(cpu, false, |number, quotient, head| {
-                marks[number % 64] = of_heads.of_head(shape.position(quotient), head);
+            Some(of_heads) => self.stretches.next(cpu, false, |number, position, head| {
+                marks[number % 64] = of_heads.of_head(position, head);
             }),
             None => self.stretches.next(cpu, true, |_, _, _| {}),
         };
@@ -68,7 +67,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>> Stream<'a, P, B> {
         (self.next < self.count).then(|| self.marks[self.next % 64])
     }
 
-    /// Whether the next entry is a head and nothing else, and then its own bits.
+    /// Whether the next entry is a head and nothing else.
     #[inline(always)]
     pub(super) fn is_head(&self) -> bool {
         self.end.is_none()
