@@ -16,7 +16,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{BLOCK_SLOTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
+use super::{BLOCK_SLOTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Run, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
 use crate::bits::word::{bit, high_mask, low_mask, rank_below};
@@ -146,6 +146,13 @@ impl Glance {
     #[inline(always)]
     pub(crate) fn len(&self) -> u32 {
         self.len
+    }
+
+    /// The run, which has some slots.
+    #[inline(always)]
+    pub(crate) fn run(&self) -> Run {
+        let start = self.block * BLOCK_SLOTS + u64::from(self.start);
+        Run { start, end: start + u64::from(self.len) }
     }
 }
 
