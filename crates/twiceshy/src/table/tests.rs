@@ -307,7 +307,11 @@ impl<L: Layout> Kernel for Quick<'_, L> {
             assert_eq!(found, bit, "{ignored} bits ignored");
         }
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
+            (true, _) => {
+                let has_room = table.has_room_at_glance(&glance);
+                assert_eq!(table.insert_at_glance(cpu, &glance, rank, value), has_room);
+                has_room
+            }
             (false, 0) => false,
             (false, _) => table.remove_at_glance(cpu, &glance, rank),
         }

@@ -1,12 +1,12 @@
-//! Merging and resizing in the plainest way, every fingerprint written out and one at a time: what the fast ways are
-//! compared with, byte for byte.
+//! Finding, merging and resizing in the plainest way, every fingerprint written out and one at a time: what the fast ways
+//! are compared with, byte for byte.
 
 use super::fill::Filler;
 use super::merge::Union;
 use super::stream::Carried;
 use super::{Core, Neighbour};
 use crate::bits::cpu::dispatch;
-use crate::codec::string::{Payload, Table};
+use crate::codec::string::{Found, Payload, Place, Table};
 use crate::error::RebuildError;
 use crate::hash::Words;
 use crate::prefix::Prefix;
@@ -27,6 +27,16 @@ fn outcome<P: Payload, E>(core: &Core<P>, filled: Result<Filler<P>, RebuildError
     filled.check().unwrap();
     let rejuvenated = filled.counters.rejuvenated - core.counters.rejuvenated;
     Some((filled.table.bytes().to_vec(), filled.entries, rejuvenated))
+}
+
+/// Asks for a hash in both ways: what covers it, and with which ticket.
+pub(crate) fn query_in_both_ways<P: Payload>(core: &Core<P>, words: &impl Words) {
+    let expected = match core.find(words) {
+        (quotient, run, Found::Covered(entry)) => Some(Place { quotient, run, entry }),
+        (_, _, Found::Between { .. }) => None,
+    };
+    assert_eq!(core.cover(words), expected);
+    assert_eq!(core.query(words), expected.map(|place| core.ticket(&place)));
 }
 
 /// Moves a core to tables of all sizes near its own, in both ways.
@@ -216,6 +226,9 @@ mod tests {
                 if random.below(10) == 0 {
                     one.insert(hash, tag);
                 }
+            }
+            for hash in one.hashes.keys().chain(other.hashes.keys()) {
+                query_in_both_ways(&one.core, &RawWords(*hash));
             }
             move_in_both_ways(&one.core, |prefix| one.lookup(prefix));
             for (one, other) in [(&one, &other), (&other, &one)] {

@@ -9,7 +9,7 @@ use super::whole::neighbours;
 use super::*;
 use crate::codec::string::Place;
 use crate::filter::core::Growth;
-use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways};
+use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
 use crate::reverse_map::MemoryMap;
 use crate::table::{Kind, Slot};
 use twiceshy_testkit::Random;
@@ -402,6 +402,9 @@ where
         for row in self.map.iter() {
             let entry = self.place(row).unwrap().entry;
             assert_eq!(self.core.value(&entry), carried[&entry.start]);
+        }
+        for key in R::keys() {
+            query_in_both_ways(&self.core, &self.reader.words(self.row(&key)));
         }
         let now: BTreeSet<Vec<u8>> = R::keys().into_iter().filter(|key| self.is_positive(key)).collect();
         assert!(self.members.keys().all(|key| now.contains(key)), "a key is lost");
