@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
     use crate::codec::string::Tags;
-    use crate::filter::core::{Growth, Insertion};
+    use crate::filter::core::{Growth, Insertion, Room};
     use crate::hash::{MAX_BITS, RawWords};
     use crate::table::Part;
     use twiceshy_testkit::Random;
@@ -234,6 +234,30 @@ mod tests {
             for (one, other) in [(&one, &other), (&other, &one)] {
                 let (mine, theirs) = (|prefix: &_| one.lookup(prefix), |prefix: &_| other.lookup(prefix));
                 merge_in_both_ways(&one.core, &other.core, mine, theirs);
+            }
+        }
+    }
+
+    /// Whoever writes a row first must be able to insert its fingerprint then.
+    #[test]
+    fn what_there_is_room_for_can_be_inserted() {
+        let mut random = Random(2);
+        for _ in 0..400 {
+            let (quotient_bits, remainder_bits) = (1 + random.below(7) as u32, 1 + random.below(9) as u32);
+            let mut core =
+                Core::empty(Tags, quotient_bits, remainder_bits, Growth::Refuse, Some((3, 20))).unwrap();
+            for _ in 0..3 << quotient_bits {
+                let (words, tag) = (RawWords(random.next()), random.below(4) / 3 * random.below(600));
+                let room = core.room_for(&words, &tag);
+                let inserted = match core.insert_at_glance(words.0, &tag) {
+                    true => Ok(Insertion::Stored),
+                    false => core.insert(&words, &tag),
+                };
+                match (room, inserted) {
+                    (Ok(Room::Enough), Ok(Insertion::Stored)) | (Err(_), Err(_)) => {}
+                    (Ok(Room::Covered(_)), Ok(Insertion::Covered(_))) => {}
+                    (room, inserted) => panic!("{room:?}, {inserted:?}"),
+                }
             }
         }
     }
