@@ -16,7 +16,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Shape, Table};
+use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Run, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
 use crate::bits::word::{bit, high_mask, low_mask, rank_below};
@@ -126,6 +126,13 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(super) fn words(&self, block: u64) -> Words {
         Words::read::<L>(&self.bytes()[self.shape.block_at(block)..])
+    }
+
+    /// The run, which has some slots.
+    #[inline(always)]
+    pub(crate) fn run_at_glance(&self, glance: &Glance) -> Run {
+        let start = self.shape.first_slot(glance.block) + u64::from(glance.start);
+        Run { start, end: start + u64::from(glance.len) }
     }
 
     /// How many slots of a block with this header are in use, and how many it has.

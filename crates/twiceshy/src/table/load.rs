@@ -21,6 +21,8 @@ pub(crate) struct Loader<L = Plain> {
     most: u64,
     limit: u64,
     total: u64,
+    /// The smaller of the two.
+    bound: u64,
     /// How many bytes the table may have with more spill slots; 0 if it stays as it is.
     most_bytes: u64,
     /// The quotient of the run that is being written, [`NONE`] before the first.
@@ -49,6 +51,7 @@ impl<L: Layout> Loader<L> {
         Ok(Self {
             slots: SlotWriter::new(&table.shape, 0),
             total: table.shape.total_slots(),
+            bound: most.min(table.shape.total_slots()),
             table,
             most,
             limit: most,
@@ -99,7 +102,10 @@ impl<L: Layout> Loader<L> {
     #[cold]
     #[inline(never)]
     fn make_room_at(&mut self, start: u64, slots: u64) -> Result<(), NoRoom> {
-        if self.free + slots > self.limit { Err(NoRoom) } else { self.extend(start + slots) }
+        if self.free + slots > self.limit {
+            return Err(NoRoom);
+        }
+        if start + slots > self.total { self.extend(start + slots) } else { Ok(()) }
     }
 
     /// Makes the table end at slot `end` or later.
@@ -112,6 +118,7 @@ impl<L: Layout> Loader<L> {
         }
         self.table = self.table.extended(more).map_err(|_| NoRoom)?;
         self.total = self.table.shape.total_slots();
+        self.bound = self.limit.min(self.total);
         if end > self.total { Err(NoRoom) } else { Ok(()) }
     }
 
@@ -153,7 +160,7 @@ impl<L: Layout> Loader<L> {
     fn open_run(&mut self, quotient: u64, slots: u64) -> Result<(), NoRoom> {
         self.descents += u64::from(quotient < self.quotient);
         let start = self.free.max(self.table.shape.home_of(quotient));
-        if start + slots > self.total || self.free + slots > self.limit {
+        if start + slots > self.bound {
             self.make_room_at(start, slots)?;
         }
         // The run before has ended. Before the first there is none, and `NONE` is not less.
@@ -167,6 +174,7 @@ impl<L: Layout> Loader<L> {
             self.slots = SlotWriter::new(&self.table.shape, start);
             self.slots.word = self.slots.load(&self.table);
             self.limit += start - self.free;
+            self.bound = self.limit.min(self.total);
             self.free = start;
         }
         self.occupied |= 1 << i;

@@ -90,6 +90,7 @@ mod quick;
 mod shape;
 mod shift;
 mod size;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -103,6 +104,7 @@ pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::Shape;
 pub(crate) use size::Size;
+pub(crate) use stretch::{Stretch, Stretches, WIDEST};
 
 use std::marker::PhantomData;
 

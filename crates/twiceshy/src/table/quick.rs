@@ -75,6 +75,15 @@ impl<L: Layout> Table<Memory, L> {
         true
     }
 
+    /// Whether [`insert_at_glance`](Self::insert_at_glance) would do it.
+    #[inline(always)]
+    pub(crate) fn has_room_at_glance(&self, glance: &Glance) -> bool {
+        let Glance { block, words, start, len, .. } = *glance;
+        self.is_placed(glance)
+            && start + len <= self.last_slot()
+            && self.free_slot_near(block, words).is_some()
+    }
+
     /// [`insert_at_glance`](Self::insert_at_glance) into a block that is full: something moves to later blocks.
     #[inline(always)]
     fn insert_in_full(&mut self, glance: &Glance, rank: u32, value: u64) -> bool {

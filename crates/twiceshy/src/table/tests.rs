@@ -126,6 +126,59 @@ fn random_entry<L: Layout>(random: &mut Random, shape: &Shape) -> Entry {
     entry
 }
 
+/// Position, first slot and slots of every entry.
+type Entries = Vec<(u64, u64, Vec<u64>)>;
+
+/// All entries as [`Stretches`] tells them.
+struct InStretches<'a, B, L>(&'a Table<B, L>);
+
+impl<B: AsRef<[u8]>, L: Layout> Kernel for InStretches<'_, B, L> {
+    type Output = Entries;
+    fn run<C: Cpu>(self, cpu: C) -> Entries {
+        let (table, mut all, mut stretches) = (self.0, Entries::new(), self.0.stretches());
+        loop {
+            let mut told = Vec::new();
+            let one_by_one = table.shape().slot_bits() > WIDEST;
+            let stretch = stretches.next(cpu, one_by_one, |number, position, slot| {
+                assert!(number == told.len() && number < 64);
+                told.push((position, slot));
+            });
+            match stretch {
+                None => return all,
+                Some(Stretch::Heads { start, count }) => {
+                    assert_eq!(told.len(), count);
+                    let heads = (start..).zip(told);
+                    all.extend(heads.map(|(start, (position, slot))| (position, start, vec![slot])));
+                }
+                Some(Stretch::Entry { quotient, start, end }) => {
+                    assert!(told.is_empty() && start < end);
+                    let slots = (start..end).map(|slot| table.slot(slot)).collect();
+                    all.push((table.shape().position(quotient), start, slots));
+                }
+            }
+        }
+    }
+}
+
+fn read_in_stretches<B: AsRef<[u8]>, L: Layout>(table: &Table<B, L>) -> Entries {
+    let all = dispatch(InStretches(table));
+    assert_eq!(InStretches(table).run(Portable), all);
+    all
+}
+
+fn read_one_by_one<L: Layout>(table: &Table<Memory, L>, runs: &[(u64, Run)]) -> Entries {
+    let mut all = Entries::new();
+    for &(quotient, run) in runs {
+        for slot in run.start..run.end {
+            match (table.kind(slot), all.last_mut()) {
+                (Kind::Continuation | Kind::Payload, Some((.., slots))) => slots.push(table.slot(slot)),
+                _ => all.push((table.shape().position(quotient), slot, vec![table.slot(slot)])),
+            }
+        }
+    }
+    all
+}
+
 /// Compares everything that can be asked of the table with the model.
 fn compare<L: Layout>(table: &Table<Memory, L>, model: &Model, context: &str) {
     table.validate().unwrap_or_else(|invalid| panic!("{context}: {invalid}"));
@@ -142,6 +195,7 @@ fn compare<L: Layout>(table: &Table<Memory, L>, model: &Model, context: &str) {
     let runs: Vec<_> = table.runs().collect();
     let expected: Vec<_> = full.iter().map(|&(quotient, &run)| (quotient as u64, run)).collect();
     assert_eq!(runs, expected, "{context}");
+    assert_eq!(read_in_stretches(table), read_one_by_one(table, &expected), "{context}: stretches");
     let used = |slot: u64| expected.iter().any(|(_, run)| (run.start..run.end).contains(&slot));
     let mut stretches = Vec::new();
     for slot in (0..table.shape().total_slots()).filter(|&slot| used(slot)) {
@@ -261,7 +315,11 @@ impl<L: Layout> Kernel for Quick<'_, L> {
             assert_eq!(found, bit, "{ignored} bits ignored");
         }
         match (insert, table.count_at_glance(&glance, value)) {
-            (true, _) => table.insert_at_glance(cpu, &glance, rank, value),
+            (true, _) => {
+                let has_room = table.has_room_at_glance(&glance);
+                assert_eq!(table.insert_at_glance(cpu, &glance, rank, value), has_room);
+                has_room
+            }
             (false, 0) => false,
             (false, _) => table.remove_at_glance(cpu, &glance, rank),
         }
@@ -626,6 +684,7 @@ fn read_arbitrary_bytes<L: Layout>() {
             assert!(run.start <= run.end && run.end <= shape.first_slot(shape.blocks()));
         }
         assert!(table.runs().count() as u64 <= shape.quotients());
+        assert!(read_in_stretches(&table).len() as u64 <= shape.blocks() * 64);
     }
 }
 

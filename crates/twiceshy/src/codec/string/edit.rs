@@ -10,7 +10,7 @@ use crate::prefix::Prefix;
 use crate::table::{Edit, Full, Limits, Run, Slot};
 
 /// An entry and where it is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) quotient: u64,
     pub(crate) run: Run,

@@ -26,11 +26,13 @@
 //! none.
 
 mod edit;
+pub(crate) mod mark;
 mod payload;
 
 pub(crate) use edit::{
     InsertNew, Lengthen, Outcome, Place, Plan, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,
 };
+pub(crate) use mark::Marks;
 pub(crate) use payload::{Payload, Tags};
 
 use std::cmp::Ordering;
@@ -215,8 +217,12 @@ impl<P: Payload> Strings<P> {
     /// What an entry carries.
     #[inline(always)]
     pub(crate) fn value<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> P::Value {
-        let slots = entry.end() - u64::from(entry.payload_slots)..entry.end();
         let head = if self.payload.head_bits() == 0 { 0 } else { self.own_bits(table.slot(entry.start)) };
+        // Nearly always.
+        if entry.payload_slots == 0 {
+            return self.payload.decode(head, std::iter::empty(), self.slot_bits);
+        }
+        let slots = entry.end() - u64::from(entry.payload_slots)..entry.end();
         self.payload.decode(head, slots.map(|slot| table.slot(slot)), self.slot_bits)
     }
 
@@ -284,6 +290,24 @@ impl<P: Payload> Strings<P> {
         Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
     }
 
+    /// The entry that is a prefix of a hash, if there is one, given its first word; `None` if that takes more than a glance.
+    #[inline(always)]
+    pub(crate) fn cover_at_glance<C: Cpu, B: AsRef<[u8]>>(
+        &self,
+        cpu: C,
+        table: &Table<B>,
+        first_word: u64,
+    ) -> Option<Option<Place>> {
+        let (quotient, window) = table.address().split(first_word);
+        let glance = table.glance(cpu, quotient)?;
+        let found = self.find_at_glance(table, &glance, window);
+        Some((found != 0).then(|| {
+            let (run, rank) = (table.run_at_glance(&glance), found.trailing_zeros() / self.slot_bits);
+            let entry = Entry { start: run.start + u64::from(rank), string_slots: 1, payload_slots: 0 };
+            Place { quotient, run, entry }
+        }))
+    }
+
     /// Stores an entry of one slot for a hash, given its first word and the own bits of its head, if none is a prefix of it
     /// and that takes no more than a glance; the usual insert.
     #[inline(always)]
@@ -312,6 +336,16 @@ impl<P: Payload> Strings<P> {
         }
     }
 
+    /// Whether [`insert_at_glance`](Self::insert_at_glance) would store an entry.
+    #[inline(always)]
+    pub(crate) fn has_room_at_glance<C: Cpu>(self, cpu: C, table: &Table, first_word: u64) -> bool {
+        let (quotient, window) = table.address().split(first_word);
+        let glance = table.glance(cpu, quotient);
+        glance.is_some_and(|glance| {
+            !self.matches_at_glance(table, &glance, window) && table.has_room_at_glance(&glance)
+        })
+    }
+
     /// Removes the entry of exactly the first `len` bits of a string, with these own bits of its head and no other payload,
     /// if it has one slot and that takes no more than a glance; the usual removal.
     #[inline(always)]
@@ -335,9 +369,15 @@ impl<P: Payload> Strings<P> {
 
     #[inline(always)]
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
+        self.find_at_glance(table, glance, window) != 0
+    }
+
+    /// The slot of the run that is a prefix of the window, as a bit: 0 if there is none.
+    #[inline(always)]
+    fn find_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
-        table.find_prefix_at_glance(glance, window, own_bits, self.stops) != 0
+        table.find_prefix_at_glance(glance, window, own_bits, self.stops)
     }
 
     /// Slot `i` of the string of the first `len` bits of a hash; the own bits of a head are 0.

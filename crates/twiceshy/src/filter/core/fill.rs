@@ -1,18 +1,23 @@
 //! Writing a table in the order of its fingerprints: what growing, merging and rebuilding come down to.
 
-use super::Core;
 use super::cut::{Member, Piece, cut};
-use crate::codec::string::{Payload, Strings};
+use super::stream::Stream;
+use super::{Core, Neighbour};
+use crate::bits::cpu::Cpu;
+use crate::codec::string::{Marks, Payload, Strings};
 use crate::error::RebuildError;
 use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
+use crate::prefix::Prefix;
 use crate::table::{Extended, Loader, NoRoom, Shape, Size, Slot};
 
 /// A table that is being filled.
 pub(super) struct Filler<P> {
     loader: Loader<Extended>,
     pub(super) strings: Strings<P>,
+    /// How the heads here are marked, if they are short enough.
+    heads: Option<Marks>,
     entries: u64,
     /// How many fingerprints got fresh length.
     pub(super) rejuvenated: u64,
@@ -36,7 +41,14 @@ impl<P: Payload> Filler<P> {
     ) -> Result<Self, OutOfMemory> {
         let strings = Strings::new(&shape, has_stop, payload);
         let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
-        Ok(Self { loader, strings, entries: 0, rejuvenated: 0, slots: Vec::new() })
+        Ok(Self {
+            loader,
+            strings,
+            heads: Marks::new(&strings),
+            entries: 0,
+            rejuvenated: 0,
+            slots: Vec::new(),
+        })
     }
 
     /// Appends the first `len` bits of a hash, with what they carry.
@@ -46,7 +58,9 @@ impl<P: Payload> Filler<P> {
         if len == self.strings.bits_in(1)
             && let Some(own) = self.strings.payload().in_head(value)
         {
-            return self.push_head(quotient, self.strings.full_head(words) | own);
+            self.loader.push_head(quotient, self.strings.full_head(words) | own)?;
+            self.entries += 1;
+            return Ok(());
         }
         self.slots.clear();
         self.strings.encode(words, len, value, &mut self.slots);
@@ -58,12 +72,67 @@ impl<P: Payload> Filler<P> {
         Ok(())
     }
 
-    /// Appends an entry of a single slot, given as it is stored.
+    /// Appends an entry of a single slot, given its mark and its own bits. `false` if it would not be one here.
     #[inline(always)]
-    pub(super) fn push_head(&mut self, quotient: u64, value: u64) -> Result<(), NoRoom> {
-        self.loader.push_head(quotient, value)?;
+    pub(super) fn push_mark(&mut self, mark: u64, own: u64) -> Result<bool, NoRoom> {
+        let Some(head) = self.heads.and_then(|heads| heads.head(mark)) else { return Ok(false) };
+        self.loader.push_head(self.loader.address().quotient(mark), head | own)?;
         self.entries += 1;
+        Ok(true)
+    }
+
+    /// Appends all that is to come of a stream.
+    #[inline(always)]
+    pub(super) fn push_all<C: Cpu, B: AsRef<[u8]>, W: Words, E>(
+        &mut self,
+        cpu: C,
+        stream: &mut Stream<'_, P, B>,
+        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<(), RebuildError<E>> {
+        while let Some(mark) = stream.mark() {
+            if !(stream.is_head() && self.push_mark(mark, stream.own_bits())?) {
+                self.push_next(stream, under)?;
+            }
+            stream.advance(cpu, 1);
+        }
         Ok(())
+    }
+
+    /// Appends the next fingerprint of a stream. If it is too short for the quotients of this table, the keys under it get new
+    /// ones.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn push_next<B: AsRef<[u8]>, W: Words, E>(
+        &mut self,
+        stream: &Stream<'_, P, B>,
+        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<(), RebuildError<E>> {
+        match stream.carried() {
+            Some((prefix, value)) => self.push_or_renew(&prefix, &value, under),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends a fingerprint, or new ones for the keys under it.
+    pub(super) fn push_or_renew<W: Words, E>(
+        &mut self,
+        prefix: &Prefix,
+        value: &P::Value,
+        under: &mut impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    ) -> Result<(), RebuildError<E>> {
+        let least = self.strings.bits_in(1);
+        if prefix.len() >= self.strings.position_bits() {
+            return Ok(self.push(prefix, prefix.len(), value)?);
+        }
+        let neighbours = under(prefix).map_err(RebuildError::Lookup)?;
+        let member = |Neighbour { words, value: own }| Member {
+            words,
+            value: own.unwrap_or_else(|| value.clone()),
+            least,
+        };
+        let mut members: Vec<_> = neighbours.into_iter().map(member).collect();
+        self.rejuvenated += 1;
+        self.push_cut(&mut members, prefix.len())
     }
 
     /// Cuts the hashes of keys that agree in their first `from` bits, and appends what comes out, or nothing if that

@@ -45,12 +45,24 @@ impl<P: Payload> Core<P> {
     #[inline(always)]
     pub(crate) fn insert_at_glance(&mut self, first_word: u64, value: &P::Value) -> bool {
         let Some(own) = self.strings.payload().in_head(value) else { return false };
-        let stored =
-            self.used_slots() < self.capacity() && dispatch(InsertAtGlance { core: self, first_word, own });
+        let stored = self.has_free_slots() && dispatch(InsertAtGlance { core: self, first_word, own });
         if stored {
             self.stored(first_word);
         }
         stored
+    }
+
+    /// Whether the usual insert would store a hash.
+    #[inline(always)]
+    fn has_room_at_glance(&self, first_word: u64, value: &P::Value) -> bool {
+        self.strings.payload().in_head(value).is_some()
+            && self.has_free_slots()
+            && dispatch(HasRoomAtGlance { core: self, first_word })
+    }
+
+    #[inline(always)]
+    fn has_free_slots(&self) -> bool {
+        self.used_slots() < self.capacity()
     }
 
     /// Any insert. An error changes nothing.
@@ -182,6 +194,9 @@ impl<P: Payload> Core<P> {
 
     /// Whether there is room for a key; an error if there can never be.
     pub(crate) fn room_for(&self, words: &impl Words, value: &P::Value) -> Result<Room, InsertError> {
+        if self.has_room_at_glance(words.word(0), value) {
+            return Ok(Room::Enough);
+        }
         let strings = self.strings;
         let room = self.room(|limits| {
             match dispatch(PlanNew { table: &self.table, strings, words, value, limits }) {
@@ -235,4 +250,9 @@ kernel! {
     /// The usual insert.
     InsertAtGlance<'a, P: Payload> { core: &'a mut Core<P>, first_word: u64, own: u64 } -> bool
     |cpu| core.strings.insert_at_glance(cpu, &mut core.table, first_word, own)
+}
+
+kernel! {
+    HasRoomAtGlance<'a, P: Payload> { core: &'a Core<P>, first_word: u64 } -> bool
+    |cpu| core.strings.has_room_at_glance(cpu, &core.table, first_word)
 }

@@ -6,9 +6,10 @@
 
 use super::cut::Member;
 use super::fill::Filler;
-use super::resize::push_or_renew;
+use super::stream::{Carried, Stream};
 use super::{Core, Neighbour};
-use crate::codec::string::Payload;
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
+use crate::codec::string::{Payload, mark};
 use crate::error::RebuildError;
 use crate::filter::slot_limit;
 use crate::hash::Words;
@@ -40,7 +41,7 @@ impl<P: Payload> Core<P> {
             |size| self.shape_for_union(other, size),
             |size| {
                 let filler = self.filler(size)?;
-                Union { filler, mine: &mut mine, theirs: &mut theirs }.fill(self, other)
+                dispatch(Union { one: &*self, other, filler, mine: &mut mine, theirs: &mut theirs })
             },
         )?;
         let len = self.len + other.len;
@@ -52,63 +53,99 @@ impl<P: Payload> Core<P> {
 }
 
 /// A union that is being written.
-struct Union<'a, P, F, G> {
-    filler: Filler<P>,
-    mine: &'a mut F,
-    theirs: &'a mut G,
+pub(super) struct Union<'a, P, A, B, F, G> {
+    pub(super) one: &'a A,
+    pub(super) other: &'a B,
+    pub(super) filler: Filler<P>,
+    pub(super) mine: &'a mut F,
+    pub(super) theirs: &'a mut G,
 }
 
-/// A fingerprint and what it carries.
-type Carried<V> = (Prefix, V);
-
-impl<P, W, E, F, G> Union<'_, P, F, G>
+impl<P, A, B, W, E, F, G> Kernel for Union<'_, P, Core<P, A>, Core<P, B>, F, G>
 where
     P: Payload,
+    A: AsRef<[u8]>,
+    B: AsRef<[u8]>,
     W: Words + PartialEq,
     F: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     G: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
 {
-    fn fill<A: AsRef<[u8]>, B: AsRef<[u8]>>(
-        mut self,
-        one: &Core<P, A>,
-        other: &Core<P, B>,
-    ) -> Result<Filler<P>, RebuildError<E>> {
-        let payload = self.filler.strings.payload();
-        let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
-        loop {
-            match (one.peek_mut(), other.peek()) {
-                (None, None) => break,
-                (Some((a, mine)), Some((b, theirs))) if a.overlaps(b) => {
-                    if a == b
-                        && a.len() >= self.filler.strings.position_bits()
-                        && payload.may_share(mine, theirs)
-                    {
-                        payload.unite(mine, theirs);
-                        self.filler.push(a, a.len(), mine)?;
-                        one.next();
-                        other.next();
-                    } else {
-                        let root = if a.len() <= b.len() { &*a } else { b }.clone();
-                        self.cut_anew(&root, under(&root, &mut one), under(&root, &mut other))?;
-                    }
-                }
-                (Some((a, _)), b) if b.is_none_or(|(b, _)| &*a < b) => {
-                    if let Some((prefix, value)) = one.next() {
-                        push_or_renew(&mut self.filler, &prefix, &value, self.mine)?;
-                    }
-                }
-                _ => {
-                    if let Some((prefix, value)) = other.next() {
-                        push_or_renew(&mut self.filler, &prefix, &value, self.theirs)?;
-                    }
+    type Output = Result<Filler<P>, RebuildError<E>>;
+    #[inline(always)]
+    fn run<C: Cpu>(mut self, cpu: C) -> Self::Output {
+        let (mut one, mut other) = (Stream::new(cpu, self.one), Stream::new(cpu, self.other));
+        while let (Some(a), Some(b)) = (one.mark(), other.mark()) {
+            if mark::overlap(a, b) {
+                self.meet(cpu, &mut one, &mut other)?;
+                continue;
+            }
+            // Which comes first is a coin toss, so there is no branch on it where both are heads.
+            let is_first = a < b;
+            let is_head = if is_first { one.is_head() } else { other.is_head() };
+            let own = if is_first { one.own_bits() } else { other.own_bits() };
+            if !(is_head && self.filler.push_mark(a.min(b), own)?) {
+                match is_first {
+                    true => self.filler.push_next(&one, self.mine)?,
+                    false => self.filler.push_next(&other, self.theirs)?,
                 }
             }
+            one.advance(cpu, usize::from(is_first));
+            other.advance(cpu, usize::from(!is_first));
         }
+        self.filler.push_all(cpu, &mut one, self.mine)?;
+        self.filler.push_all(cpu, &mut other, self.theirs)?;
         Ok(self.filler)
+    }
+}
+
+impl<P, A, B, W, E, F, G> Union<'_, P, Core<P, A>, Core<P, B>, F, G>
+where
+    P: Payload,
+    A: AsRef<[u8]>,
+    B: AsRef<[u8]>,
+    W: Words + PartialEq,
+    F: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+    G: FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
+{
+    /// Writes the next fingerprints of both, whose marks overlap.
+    #[cold]
+    #[inline(never)]
+    fn meet<C: Cpu>(
+        &mut self,
+        cpu: C,
+        one: &mut Stream<'_, P, A>,
+        other: &mut Stream<'_, P, B>,
+    ) -> Result<(), RebuildError<E>> {
+        let (Some((a, mut mine)), Some((b, theirs))) = (one.carried(), other.carried()) else {
+            return Ok(());
+        };
+        let payload = self.filler.strings.payload();
+        if !a.overlaps(&b) {
+            // They are longer than marks, and part behind them.
+            if a < b {
+                self.filler.push_or_renew(&a, &mine, self.mine)?;
+                one.advance(cpu, 1);
+            } else {
+                self.filler.push_or_renew(&b, &theirs, self.theirs)?;
+                other.advance(cpu, 1);
+            }
+        } else if a == b
+            && a.len() >= self.filler.strings.position_bits()
+            && payload.may_share(&mine, &theirs)
+        {
+            payload.unite(&mut mine, &theirs);
+            self.filler.push(&a, a.len(), &mine)?;
+            one.advance(cpu, 1);
+            other.advance(cpu, 1);
+        } else {
+            let root = if a.len() <= b.len() { a } else { b };
+            self.cut_anew(&root, under(cpu, &root, one), under(cpu, &root, other))?;
+        }
+        Ok(())
     }
 
     /// Writes new fingerprints for all keys under a root, at least as long as those they had.
-    fn cut_anew(
+    pub(super) fn cut_anew(
         &mut self,
         root: &Prefix,
         mine: Vec<Carried<P::Value>>,
@@ -141,9 +178,15 @@ where
 }
 
 /// The next fingerprints, as long as they are under a root.
-fn under<V>(
+fn under<C: Cpu, P: Payload, B: AsRef<[u8]>>(
+    cpu: C,
     root: &Prefix,
-    all: &mut std::iter::Peekable<impl Iterator<Item = Carried<V>>>,
-) -> Vec<Carried<V>> {
-    std::iter::from_fn(|| all.next_if(|(prefix, _)| root.overlaps(prefix))).collect()
+    all: &mut Stream<'_, P, B>,
+) -> Vec<Carried<P::Value>> {
+    let mut under = Vec::new();
+    while let Some(next) = all.carried().filter(|(prefix, _)| root.overlaps(prefix)) {
+        under.push(next);
+        all.advance(cpu, 1);
+    }
+    under
 }

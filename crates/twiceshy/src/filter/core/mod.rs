@@ -19,6 +19,7 @@
 //! | [`resize`] | grow and shrink; keys are looked up only for fingerprints that ran out of bits |
 //! | [`merge`], [`rebuild`], [`fill`] | unions, bulk load and recovery: streams in order, cut where they meet |
 //! | [`ticket`] | versions, so that whoever looked into the map in between notices what changed |
+//! | [`stream`] | all fingerprints in order, for those three and for resizing |
 //! | [`iter`], [`batch`], [`stats`] | all fingerprints in order; many queries at once; what it knows of itself |
 //!
 //! # Cost
@@ -33,11 +34,14 @@ mod insert;
 mod iter;
 mod merge;
 mod persist;
+#[cfg(test)]
+pub(crate) mod plain;
 mod rebuild;
 mod replace;
 mod resize;
 mod shapes;
 mod stats;
+mod stream;
 mod ticket;
 
 pub use insert::Insertion;
@@ -218,16 +222,16 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 
     /// The entry whose fingerprint is a prefix of a hash.
+    #[inline(always)]
     pub(crate) fn cover(&self, words: &impl Words) -> Option<Place> {
-        match self.find(words) {
-            (quotient, run, Found::Covered(entry)) => Some(Place { quotient, run, entry }),
-            (_, _, Found::Between { .. }) => None,
-        }
+        dispatch(Cover { core: self, words })
     }
 
     /// The fingerprint that is a prefix of a hash, with a ticket.
     pub(crate) fn query(&self, words: &impl Words) -> Option<Ticket<P::Value>> {
-        self.cover(words).map(|place| self.ticket(&place))
+        let place = self.cover(words)?;
+        let prefix = Prefix::of(words, self.length(&place.entry));
+        Some(self.ticket_of(prefix, &place.entry))
     }
 
     /// The fingerprint that a query meets which asks for a value, with a ticket.
@@ -255,6 +259,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 
     /// What an entry carries.
+    #[inline(always)]
     pub(crate) fn value(&self, entry: &Entry) -> P::Value {
         self.strings.value(&self.table, entry)
     }
@@ -276,8 +281,13 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 
     pub(super) fn ticket(&self, place: &Place) -> Ticket<P::Value> {
-        let prefix = self.strings.prefix(&self.table, place.quotient, &place.entry);
-        Ticket { stamp: self.versions.stamp(&prefix), value: self.value(&place.entry), prefix }
+        self.ticket_of(self.strings.prefix(&self.table, place.quotient, &place.entry), &place.entry)
+    }
+
+    /// A ticket for an entry, given its fingerprint.
+    #[inline(always)]
+    fn ticket_of(&self, prefix: Prefix, entry: &Entry) -> Ticket<P::Value> {
+        Ticket { stamp: self.versions.stamp(&prefix), value: self.value(entry), prefix }
     }
 
     /// Checks everything that a table alone can tell.
@@ -304,6 +314,17 @@ kernel! {
         let quotient = table.address().quotient(words.word(0));
         let run = table.run(cpu, quotient);
         (quotient, run, strings.find(table, run, words))
+    }
+}
+
+kernel! {
+    Cover<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: &'a W } -> Option<Place>
+    |cpu| match core.strings.cover_at_glance(cpu, &core.table, words.word(0)) {
+        Some(found) => found,
+        None => match cpu.outlined(Find { core, words }) {
+            (quotient, run, Found::Covered(entry)) => Some(Place { quotient, run, entry }),
+            (_, _, Found::Between { .. }) => None,
+        },
     }
 }
 

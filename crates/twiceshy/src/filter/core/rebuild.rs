@@ -11,9 +11,11 @@ use std::convert::Infallible;
 use super::cut::Member;
 use super::fill::Filler;
 use super::{Core, Neighbour};
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Payload, Table};
 use crate::error::{OutOfMemory, RebuildError};
 use crate::hash::{MAX_BITS, Words};
+use crate::mem::Memory;
 use crate::prefix::Prefix;
 use crate::table::Size;
 
@@ -36,10 +38,25 @@ impl<P: Payload> Core<P> {
         keys: impl Iterator<Item = (W, P::Value)>,
     ) -> Result<Self, RebuildError<Infallible>> {
         let mut filling = Filling::new(self, None::<&Self>, &[])?;
-        for (words, value) in keys {
-            filling.add(words, value)?;
-        }
+        dispatch(AddAll { filling: &mut filling, keys })?;
         filling.finish()
+    }
+}
+
+/// Adds all keys to a core that is being filled.
+struct AddAll<'a, 'b, P: Payload, W, I> {
+    filling: &'a mut Filling<'b, P, Memory, W>,
+    keys: I,
+}
+
+impl<P: Payload, W: Words, I: Iterator<Item = (W, P::Value)>> Kernel for AddAll<'_, '_, P, W, I> {
+    type Output = Result<(), RebuildError<Infallible>>;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> Self::Output {
+        for (words, value) in self.keys {
+            self.filling.add(words, value)?;
+        }
+        Ok(())
     }
 }
 
@@ -112,6 +129,9 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         let old = self.old.and_then(|old| Some(old.length(&old.cover(words)?.entry))).unwrap_or(0);
         let strings = &self.filler.strings;
         let known = strings.bits_in(1).max(old);
+        if self.apart.is_empty() {
+            return known;
+        }
         match self.apart_from(words) {
             apart if apart > known => strings.round_up(apart),
             _ => known,
@@ -123,9 +143,6 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     /// The strings that have most in common with a hash are its neighbours in the order; those that are
     /// prefixes of the hash are skipped.
     fn apart_from(&self, words: &W) -> u32 {
-        if self.apart.is_empty() {
-            return 0;
-        }
         let place = self.apart.partition_point(|query| {
             let common = query.common_bits(words, query.len());
             common == query.len() || query.window(common, 1) < words.window(common, 1)

@@ -66,9 +66,14 @@ impl Versions {
 
     /// A number that changes when anything under a prefix does: versions only count up, so their sum stays
     /// the same only if each of them does.
+    #[inline(always)]
     pub(super) fn stamp(&self, prefix: &Prefix) -> u64 {
         let (first, last) = prefix.first_words().into_inner();
         let stripes = (first >> (64 - STRIPE_BITS)) as usize..=(last >> (64 - STRIPE_BITS)) as usize;
+        // Nearly always.
+        if stripes.start() == stripes.end() {
+            return self.stripes[*stripes.start()];
+        }
         self.stripes[stripes].iter().fold(0, |sum, &version| sum.wrapping_add(version))
     }
 }

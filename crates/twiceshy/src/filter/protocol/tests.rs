@@ -5,9 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
+use super::whole::neighbours;
 use super::*;
 use crate::codec::string::Place;
 use crate::filter::core::Growth;
+use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
 use crate::reverse_map::MemoryMap;
 use crate::table::{Kind, Slot};
 use twiceshy_testkit::Random;
@@ -315,8 +317,18 @@ where
         self.check(false);
     }
 
+    /// Whatever the size, moving and merging gives the bytes that the plainest way gives.
+    fn move_and_merge_in_both_ways(&self, other: &Self) {
+        move_in_both_ways(&self.core, |prefix| neighbours(&self.reader, prefix, &self.map));
+        for (one, other) in [(self, other), (other, self)] {
+            let mine = |prefix: &Prefix| neighbours(&self.reader, prefix, &one.map);
+            let theirs = |prefix: &Prefix| neighbours(&self.reader, prefix, &other.map);
+            merge_in_both_ways(&one.core, &other.core, mine, theirs);
+        }
+    }
+
     fn grow(&mut self) {
-        self.core = grown(&self.core, &self.reader, &self.map).unwrap();
+        self.core = grown(&self.core, &self.reader, 0, &self.map).unwrap();
         self.check(false);
     }
 
@@ -360,6 +372,7 @@ where
     }
 
     fn merge(&mut self, mut other: Self) {
+        self.move_and_merge_in_both_ways(&other);
         merge(&mut self.core, &other.core, &self.reader, &self.map, &other.map).unwrap();
         copy_rows(&mut self.map, &other.map, |_| true).unwrap();
         for (key, value) in other.members {
@@ -389,6 +402,9 @@ where
         for row in self.map.iter() {
             let entry = self.place(row).unwrap().entry;
             assert_eq!(self.core.value(&entry), carried[&entry.start]);
+        }
+        for key in R::keys() {
+            query_in_both_ways(&self.core, &self.reader.words(self.row(&key)));
         }
         let now: BTreeSet<Vec<u8>> = R::keys().into_iter().filter(|key| self.is_positive(key)).collect();
         assert!(self.members.keys().all(|key| now.contains(key)), "a key is lost");

@@ -31,10 +31,10 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
 }
 
 /// Keys under a prefix, in memory of their own.
-type Owned<'a, P, R> = Vec<Neighbour<<R as Reader<P>>::Owned<'a>, <P as Payload>::Value>>;
+pub(super) type Owned<'a, P, R> = Vec<Neighbour<<R as Reader<P>>::Owned<'a>, <P as Payload>::Value>>;
 
 /// The keys under a prefix.
-fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
+pub(super) fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     reader: &'a R,
     prefix: &Prefix,
     lookup: &L,
