@@ -4,12 +4,12 @@
 macro_rules! kernel {
     (
         $(#[$documentation:meta])*
-        $name:ident<$($lifetime:lifetime $(,)?)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
+        $visible:vis $name:ident<$($lifetime:lifetime $(,)?)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
         |$cpu:ident| $body:expr
     ) => {
         $(#[$documentation])*
-        struct $name<$($lifetime,)? $($generic: $bound),*> {
-            $($field: $type),+
+        $visible struct $name<$($lifetime,)? $($generic: $bound),*> {
+            $($visible $field: $type),+
         }
 
         impl<$($lifetime,)? $($generic: $bound),*> $crate::bits::cpu::Kernel for $name<$($lifetime,)? $($generic),*> {
