@@ -23,7 +23,9 @@ use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
 use twiceshy::hash::HashKey;
 use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
-use twiceshy::{AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, adaptive, quotient};
+use twiceshy::{
+    AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, adaptive, quotient,
+};
 
 const SLOTS_LOG2: u32 = 16;
 const REMAINDER_BITS: u32 = 9;

@@ -50,7 +50,9 @@ impl Aes128 {
         match self {
             // A key for other kernels than those that ask; the first round's is the key itself.
             #[cfg(target_arch = "x86_64")]
-            Self::Rounds(keys) => Aes128Enc::new(&number(keys[0]).to_le_bytes().into()).encrypt_block(&mut block),
+            Self::Rounds(keys) => {
+                Aes128Enc::new(&number(keys[0]).to_le_bytes().into()).encrypt_block(&mut block)
+            }
             Self::Crate(key) => key.encrypt_block(&mut block),
         }
         u128::from_le_bytes(block.into())
@@ -142,9 +144,7 @@ mod tests {
         let block = std::array::from_fn(|i| 0x11 * i as u8);
         assert_eq!(
             encrypted(std::array::from_fn(|i| i as u8), block),
-            [
-                0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a
-            ]
+            [0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd, 0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a]
         );
     }
 

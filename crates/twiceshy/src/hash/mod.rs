@@ -313,7 +313,7 @@ impl Hasher {
     }
 
     /// [`Hasher::hash`] if it takes more.
-    #[inline]
+    #[inline(always)]
     fn hash_slowly(&self, bytes: &[u8]) -> u64 {
         match &self.0 {
             Inner::Aes(keys) => keys.block(bytes, 0).0,
@@ -497,7 +497,9 @@ mod tests {
     #[test]
     fn a_hasher_comes_back_from_its_parts() {
         let aes = Hasher::aes(HashKey::from_bytes(SECRET));
-        for hasher in [aes, sip(), Hasher::fast(), Hasher::fast_with_seed(1), Hasher::fast_with_seed(u64::MAX)] {
+        for hasher in
+            [aes, sip(), Hasher::fast(), Hasher::fast_with_seed(1), Hasher::fast_with_seed(u64::MAX)]
+        {
             let kind = HashKind::try_from(hasher.kind() as u8);
             assert_eq!(kind, Ok(hasher.kind()));
             let again = Hasher::from_parts(hasher.kind(), hasher.secret());

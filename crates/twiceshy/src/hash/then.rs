@@ -42,10 +42,15 @@ pub(crate) fn tried<T: Deref<Target: Hashes>, K: Key + ?Sized, N: Kernel<Output 
     key: &K,
     then: impl FnOnce(T, u64) -> N,
 ) -> (u64, bool) {
-    if !may_try {
-        return (filter.hasher().hash(key), false);
+    #[cold]
+    fn only_hashed<K: Key + ?Sized>(hasher: &Hasher, key: &K) -> u64 {
+        hasher.hash(key)
     }
-    hashed(filter, key, |filter, _, hash| WithHash(then(filter, hash), hash))
+
+    if !may_try {
+        return (only_hashed(filter.hasher(), key), false);
+    }
+    hashed(filter, key, move |filter, _, hash| WithHash(then(filter, hash), hash))
 }
 
 struct Hashed<'k, T, K: ?Sized, F> {

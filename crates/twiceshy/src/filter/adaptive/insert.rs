@@ -47,10 +47,11 @@ impl AdaptiveFilter {
     #[inline]
     pub fn insert_tagged<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<Insertion, InsertError> {
         let own = self.core.at_glance(&tag);
-        let (hash, inserted) = tried(own.is_some(), &mut *self, key, |filter, first_word| InsertAtGlance {
+        let (may_try, own) = (own.is_some(), own.unwrap_or(0));
+        let (hash, inserted) = tried(may_try, &mut *self, key, move |filter, first_word| InsertAtGlance {
             core: &mut filter.core,
             first_word,
-            own: own.unwrap_or(0),
+            own,
         });
         if inserted {
             self.core.stored(hash);

@@ -115,6 +115,7 @@ where
 }
 
 /// Appends a fingerprint. If it is too short for the quotients of the new table, the keys under it get new ones.
+#[inline(always)]
 pub(super) fn push_or_renew<P: Payload, W: Words, E>(
     filler: &mut Filler<P>,
     prefix: &Prefix,

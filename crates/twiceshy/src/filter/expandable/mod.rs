@@ -188,8 +188,8 @@ impl ExpandableFilter {
     /// The usual insert; `false` if it is not one, with nothing changed.
     #[inline(always)]
     fn insert_at_glance(&mut self, hash: u64) -> bool {
-        let inserted = self.takes_at_glance()
-            && dispatch(InsertAtGlance { table: &mut self.levels[0].table, hash });
+        let inserted =
+            self.takes_at_glance() && dispatch(InsertAtGlance { table: &mut self.levels[0].table, hash });
         self.len += u64::from(inserted);
         inserted
     }

@@ -181,6 +181,7 @@ pub(crate) trait Machine<'k, P: Payload, R: Reader<P>> {
     fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Self::Output>;
 
     /// Does what can be done, and tells what is needed to go on.
+    #[inline]
     fn next(&mut self, core: &mut Core<P>, reader: &R) -> Result<Step<'k, Self::Output>, OperationError> {
         loop {
             match self.attempt(core, reader) {
@@ -250,8 +251,10 @@ pub(crate) trait Reader<P: Payload> {
         prefix: &'a Prefix,
         rows: &'a Rows,
     ) -> impl Iterator<Item = (Row<'a>, Self::Words<'a>)> {
-        let keys = rows.iter().filter(|row| self.is_key(*row));
-        keys.map(|row| (row, self.words(row))).filter(|(_, words)| prefix.is_prefix_of(words))
+        rows.iter().filter_map(move |row| {
+            let words = self.words(row);
+            (self.is_key(row) && prefix.is_prefix_of(&words)).then_some((row, words))
+        })
     }
 
     /// Those of some rows that are under a prefix, as neighbours.

@@ -246,10 +246,8 @@ impl QuotientFilter {
     /// another key, and removing it removes that one.
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let (hash, removed) = tried(true, &mut *self, key, |filter, hash| RemoveAtGlance {
-            table: &mut filter.table,
-            hash,
-        });
+        let (hash, removed) =
+            tried(true, &mut *self, key, |filter, hash| RemoveAtGlance { table: &mut filter.table, hash });
         self.remove_unless(removed, hash)
     }
 
