@@ -50,6 +50,18 @@ macro_rules! cloned {
     };
 }
 
+/// Says where a filter has its hasher.
+macro_rules! hashing {
+    ($filter:ident) => {
+        impl<B> crate::hash::Hashes for $filter<B> {
+            #[inline(always)]
+            fn hasher(&self) -> &crate::hash::Hasher {
+                &self.hasher
+            }
+        }
+    };
+}
+
 /// Has a filter show what some of its methods tell.
 macro_rules! shown {
     ($filter:ident: $($method:ident),+) => {
@@ -62,4 +74,4 @@ macro_rules! shown {
     };
 }
 
-pub(super) use {cloned, delegated, kernel, shown};
+pub(super) use {cloned, delegated, hashing, kernel, shown};

@@ -31,7 +31,7 @@ pub(crate) fn hashed<'k, T: Deref<Target: Hashes>, K: Key + ?Sized, N: Kernel>(
     key: &'k K,
     then: impl FnOnce(T, &'k K, u64) -> N,
 ) -> N::Output {
-    dispatch(Hashed { filter, key, then })
+    dispatch(Hashed::<'k, false, _, _, _> { filter, key, then })
 }
 
 /// [`hashed`] for a kernel that does something or not, if it may be tried at all. Gives the hash, and whether it was done.
@@ -53,13 +53,15 @@ pub(crate) fn tried<T: Deref<Target: Hashes>, K: Key + ?Sized, N: Kernel<Output 
     hashed(filter, key, move |filter, _, hash| WithHash(then(filter, hash), hash))
 }
 
-struct Hashed<'k, T, K: ?Sized, F> {
+/// Comes in two copies: one for hashes that take a few instructions, which calls nothing and so saves nothing on the stack,
+/// and one, elsewhere as a whole, for all others.
+struct Hashed<'k, const SLOWLY: bool, T, K: ?Sized, F> {
     filter: T,
     key: &'k K,
     then: F,
 }
 
-impl<'k, T, K, N, F> Kernel for Hashed<'k, T, K, F>
+impl<'k, const SLOWLY: bool, T, K, N, F> Kernel for Hashed<'k, SLOWLY, T, K, F>
 where
     T: Deref<Target: Hashes>,
     K: Key + ?Sized,
@@ -69,30 +71,13 @@ where
     type Output = N::Output;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> N::Output {
-        // What may call something is elsewhere as a whole, so that nothing has to be saved here.
-        match self.filter.hasher().hash_at_once(cpu, self.key) {
-            Some(hash) => (self.then)(self.filter, self.key, hash).run(cpu),
-            None => cpu.outlined(Slowly(self)),
+        let Self { filter, key, then } = self;
+        let hasher = filter.hasher();
+        let hash = if SLOWLY { Some(hasher.hash_slowly(key)) } else { hasher.hash_at_once(cpu, key) };
+        match hash {
+            Some(hash) => then(filter, key, hash).run(cpu),
+            None => cpu.outlined(Hashed::<'k, true, _, _, _> { filter, key, then }),
         }
-    }
-}
-
-/// The same, with any hash.
-struct Slowly<'k, T, K: ?Sized, F>(Hashed<'k, T, K, F>);
-
-impl<'k, T, K, N, F> Kernel for Slowly<'k, T, K, F>
-where
-    T: Deref<Target: Hashes>,
-    K: Key + ?Sized,
-    N: Kernel,
-    F: FnOnce(T, &'k K, u64) -> N,
-{
-    type Output = N::Output;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> N::Output {
-        let Hashed { filter, key, then } = self.0;
-        let hash = filter.hasher().hash_slowly(key.key_bytes().as_ref());
-        then(filter, key, hash).run(cpu)
     }
 }
 
@@ -133,7 +118,7 @@ impl<K: Key> Kernel for HashAll<'_, K> {
         for (hash, key) in hashes.iter_mut().zip(keys) {
             *hash = match hasher.hash_at_once(cpu, key) {
                 Some(hash) => hash,
-                None => hasher.hash_slowly(key.key_bytes().as_ref()),
+                None => hasher.hash_slowly(key),
             };
         }
     }

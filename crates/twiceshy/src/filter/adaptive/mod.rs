@@ -54,8 +54,8 @@ pub use set::AdaptiveSet;
 use super::core::{Contains, Core};
 use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::macros::{cloned, delegated, shown};
-use crate::hash::{Hasher, Hashes, KeyWords, RawWords, Words, hashed};
+use crate::filter::macros::{cloned, delegated, hashing, shown};
+use crate::hash::{Hasher, KeyWords, RawWords, Words, hashed};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 
@@ -318,13 +318,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
-impl<B> Hashes for AdaptiveFilter<B> {
-    #[inline(always)]
-    fn hasher(&self) -> &Hasher {
-        &self.hasher
-    }
-}
-
+hashing!(AdaptiveFilter);
 cloned!(AdaptiveFilter);
 shown! {
     AdaptiveFilter:

@@ -60,9 +60,9 @@ use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
 use crate::codec::{aged, stop};
 use crate::error::{BuildError, ExpandError};
-use crate::filter::macros::{cloned, kernel, shown};
+use crate::filter::macros::{cloned, hashing, kernel, shown};
 use crate::filter::room::Effort;
-use crate::hash::{Hasher, Hashes, hashed, tried};
+use crate::hash::{Hasher, hashed, tried};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::Table;
@@ -484,13 +484,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     }
 }
 
-impl<B> Hashes for ExpandableFilter<B> {
-    #[inline(always)]
-    fn hasher(&self) -> &Hasher {
-        &self.hasher
-    }
-}
-
+hashing!(ExpandableFilter);
 cloned!(ExpandableFilter);
 shown! {
     ExpandableFilter:

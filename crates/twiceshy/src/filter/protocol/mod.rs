@@ -181,7 +181,6 @@ pub(crate) trait Machine<'k, P: Payload, R: Reader<P>> {
     fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Self::Output>;
 
     /// Does what can be done, and tells what is needed to go on.
-    #[inline]
     fn next(&mut self, core: &mut Core<P>, reader: &R) -> Result<Step<'k, Self::Output>, OperationError> {
         loop {
             match self.attempt(core, reader) {

@@ -40,10 +40,10 @@ pub use persist::View;
 use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
 use crate::error::{self, BuildError, InsertError};
-use crate::filter::macros::{cloned, kernel, shown};
+use crate::filter::macros::{cloned, hashing, kernel, shown};
 use crate::filter::room::{Crowded, Effort, Remedy};
 use crate::filter::slot_limit;
-use crate::hash::{Hasher, Hashes, hashed, tried};
+use crate::hash::{Hasher, hashed, tried};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::{Full, Limits, Table};
@@ -423,13 +423,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     }
 }
 
-impl<B> Hashes for QuotientFilter<B> {
-    #[inline(always)]
-    fn hasher(&self) -> &Hasher {
-        &self.hasher
-    }
-}
-
+hashing!(QuotientFilter);
 cloned!(QuotientFilter);
 shown! {
     QuotientFilter:
