@@ -83,7 +83,7 @@ impl Kernel for OfZeros<'_> {
 
 /// Twice a number in the field of 2^128 elements.
 fn doubled(number: u128) -> u128 {
-    number << 1 ^ (number >> 127) * 0x87
+    (number << 1) ^ ((number >> 127) * 0x87)
 }
 
 /// At most 16 bytes, followed by a bit 1 and zeros if they are fewer, in reads that may overlap: where they do, they agree.
