@@ -215,7 +215,7 @@ fn files_of_every_kind_are_told_apart() {
     }
     assert_eq!(
         kinds.into_iter().collect::<Vec<_>>(),
-        [("adaptive".to_owned(), 3), ("expandable".to_owned(), 4), ("quotient".to_owned(), 5)]
+        [("adaptive".to_owned(), 4), ("expandable".to_owned(), 5), ("quotient".to_owned(), 6)]
     );
     // Adaptive filters can be asked, but not changed.
     fs::copy(format!("{fixtures}/adaptive-grown.twiceshy"), sandbox.path("a.tw")).unwrap();

@@ -13,9 +13,9 @@ fn bytes<K: Key + ?Sized>(key: &K) -> Vec<u8> {
     key.key_bytes().as_ref().to_vec()
 }
 
-fn hashers() -> [Hasher; 2] {
+fn hashers() -> [Hasher; 3] {
     let key = HashKey::from_bytes([7; 16]);
-    [Hasher::keyed(key), Hasher::fast()]
+    [Hasher::aes(key.clone()), Hasher::siphash(key), Hasher::fast()]
 }
 
 #[test]
@@ -231,10 +231,11 @@ fn the_empty_key_and_a_huge_one_hash() {
 #[test]
 fn another_hash_key_or_seed_gives_other_hashes() {
     let mut hashers: Vec<Hasher> = (0..64).map(Hasher::fast_with_seed).collect();
-    hashers.extend((0..16).map(|at| {
+    hashers.extend((0..16).flat_map(|at| {
         let mut key = [0; 16];
         key[at] = 1;
-        Hasher::keyed(HashKey::from_bytes(key))
+        let key = HashKey::from_bytes(key);
+        [Hasher::aes(key.clone()), Hasher::siphash(key)]
     }));
     hashers.extend([Hasher::random().unwrap(), Hasher::random().unwrap()]);
     for (i, left) in hashers.iter().enumerate() {
@@ -254,10 +255,13 @@ fn debug_never_shows_the_hash_key() {
     assert_eq!(format!("{key:?}"), "HashKey(secret)");
     assert_eq!(format!("{key:#?}"), "HashKey(secret)");
 
-    let hasher = Hasher::keyed(key);
-    assert_eq!(format!("{hasher:?}"), "Hasher { kind: Keyed }");
+    let (aes, sip) = (Hasher::aes(key.clone()), Hasher::siphash(key));
+    assert_eq!(format!("{aes:?}"), "Hasher { kind: Aes }");
+    assert_eq!(format!("{sip:?}"), "Hasher { kind: Sip }");
     assert_eq!(format!("{:?}", Hasher::fast_with_seed(5)), "Hasher { kind: Fast, seed: 5 }");
-    for text in [format!("{hasher:?}"), format!("{hasher:#?}"), format!("{hasher:x?}")] {
+    let texts =
+        [aes, sip].map(|hasher| [format!("{hasher:?}"), format!("{hasher:#?}"), format!("{hasher:x?}")]);
+    for text in texts.concat() {
         for byte in secret {
             assert!(!text.contains(&byte.to_string()), "{text}");
             assert!(!text.contains(&format!("{byte:02x}")), "{text}");

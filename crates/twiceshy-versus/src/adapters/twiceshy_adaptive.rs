@@ -24,7 +24,7 @@ pub(crate) static FAST: Adaptive = Adaptive {
 /// With the hash for keys that strangers choose.
 pub(crate) static KEYED: Adaptive = Adaptive {
     name: "twiceshy-adaptive-keyed",
-    about: "our adaptive filter; own hash: SipHash-1-3 with a key",
+    about: "our adaptive filter; own hash: keyed, on AES",
     // A constant key, so that runs can be repeated.
     hasher: || Hasher::keyed(HashKey::from_bytes(*b"twiceshy-versus!")),
     adapts: false,

@@ -16,7 +16,7 @@ pub(crate) static FAST: Quotient = Quotient {
 /// With the hash for keys that strangers choose.
 pub(crate) static KEYED: Quotient = Quotient {
     name: "twiceshy-quotient-keyed",
-    about: "our quotient filter; own hash: SipHash-1-3 with a key",
+    about: "our quotient filter; own hash: keyed, on AES",
     // A constant key, so that runs can be repeated.
     hasher: || Hasher::keyed(HashKey::from_bytes(*b"twiceshy-versus!")),
 };

@@ -23,7 +23,9 @@ use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
 use twiceshy::hash::HashKey;
 use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
-use twiceshy::{AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, QuotientFilter, adaptive, quotient};
+use twiceshy::{
+    AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, adaptive, quotient,
+};
 
 const SLOTS_LOG2: u32 = 16;
 const REMAINDER_BITS: u32 = 9;
@@ -60,6 +62,24 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("adaptive contains, absent, keyed hash", || {
         asked(absent(), &full_keyed(), |filter, key| filter.contains(&key))
+    }),
+    ("adaptive contains, present, keyed hash", || {
+        asked(present(), &full_keyed(), |filter, key| filter.contains(&key))
+    }),
+    ("adaptive contains, absent, keyed hash, texts", adaptive_texts),
+    ("adaptive contains, absent, fast hash", || {
+        let filter = adaptive_of_keys(Hasher::fast(), &items(0..ITEMS));
+        asked(absent(), &filter, |filter, key| filter.contains(&key))
+    }),
+    ("adaptive contains_batch, absent, keyed hash", || {
+        asked_at_once(absent(), &full_keyed(), AdaptiveFilter::contains_batch)
+    }),
+    ("adaptive insert, whole fill, keyed hash", adaptive_insert_keyed),
+    ("quotient contains, absent, keyed hash", || {
+        asked(absent(), &quotient_of_keys(), |filter, key| filter.contains(&key))
+    }),
+    ("quotient contains_batch, absent, keyed hash", || {
+        asked_at_once(absent(), &quotient_of_keys(), QuotientFilter::contains_batch)
     }),
     ("adaptive query and adapt", adaptive_adapt),
     ("adaptive query and remove", adaptive_remove),
@@ -168,6 +188,13 @@ fn full_quotient() -> QuotientFilter {
     quotient_of(&items(0..ITEMS))
 }
 
+/// With keys and a keyed hash.
+fn quotient_of_keys() -> QuotientFilter {
+    let mut filter = quotient().hasher(keyed()).build().expect("a valid shape");
+    let _ = filter.insert_batch(&items(0..ITEMS)).expect("there is room");
+    filter
+}
+
 #[inline(always)]
 fn insert_quotient(filter: &mut QuotientFilter, items: &[u64]) {
     for &item in items {
@@ -239,12 +266,37 @@ fn full_adaptive() -> AdaptiveFilter {
 /// With keys and their hashes, not with raw hashes.
 fn adaptive_of_keys(hasher: Hasher, keys: &[u64]) -> AdaptiveFilter {
     let mut filter = adaptive(hasher).build().expect("a valid shape");
+    insert_adaptive_keys(&mut filter, keys);
+    filter
+}
+
+#[inline(always)]
+fn insert_adaptive_keys(filter: &mut AdaptiveFilter, keys: &[impl Key]) {
     for key in keys {
         if let Insertion::Covered(ticket) = filter.insert(key).expect("there is room") {
             filter.insert_covered(&ticket).expect("nothing happened in between");
         }
     }
-    filter
+}
+
+fn adaptive_insert_keyed() -> u64 {
+    let (mut filter, keys) = (adaptive(keyed()).build().expect("a valid shape"), items(0..ITEMS));
+    measured(|| insert_adaptive_keys(&mut filter, &keys));
+    ITEMS
+}
+
+/// Texts of 6 to 16 bytes.
+fn texts(numbers: std::ops::Range<u64>) -> Vec<String> {
+    numbers.map(|number| format!("{:x}", item(number) >> (number % 11 * 4) | 1 << 20)).collect()
+}
+
+fn adaptive_texts() -> u64 {
+    let mut filter = adaptive(keyed()).build().expect("a valid shape");
+    insert_adaptive_keys(&mut filter, &texts(0..ITEMS));
+    let queries = texts(1 << 40..(1 << 40) + QUERIES);
+    let found = measured(|| queries.iter().filter(|text| filter.contains(text.as_str())).count());
+    assert!(found < queries.len() / 50);
+    QUERIES
 }
 
 fn full_keyed() -> AdaptiveFilter {

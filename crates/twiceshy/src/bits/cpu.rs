@@ -1,14 +1,15 @@
 //! The CPU's instruction set, chosen at run time and once per operation.
 //!
 //! Users build for the baseline of their platform, so the fast instructions (`pdep`, `popcnt`,
-//! `lzcnt`, `shlx`) must be found at run time. Asking before every single instruction would cost
-//! more than it saves; a whole operation (a query, an insert, a batch) is therefore written once as
+//! `lzcnt`, `shlx`, `aesenc`) must be found at run time. Asking before every single instruction would
+//! cost more than it saves; a whole operation (a query, an insert, a batch) is therefore written once as
 //! a [`Kernel`], generic over the [`Cpu`], and compiled twice. [`dispatch`] picks one of the two.
 //!
 //! On AMD processors before Zen 3 `pdep` is microcoded and slow, but correct.
 //!
 //! Building with `--cfg twiceshy_portable` leaves only the portable version; the tests run both ways.
 
+use super::aes::Aes128;
 use super::select;
 
 /// What a kernel may ask of the CPU beyond plain arithmetic.
@@ -20,6 +21,9 @@ pub(crate) trait Cpu: Copy {
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
     /// The bits of `word` at the places of `mask`, which are neighbours, as a number.
     fn field(self, word: u64, mask: u64) -> u64;
+    /// AES-128 of a block, XORed with a mask before; `None` if there are no instructions for it, or the key is not for
+    /// them.
+    fn aes128(self, key: &Aes128, block: u128, mask: &u128) -> Option<u128>;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -43,45 +47,56 @@ impl Cpu for Portable {
         // No bits are the number 0, whatever the shift.
         (word & mask).wrapping_shr(mask.trailing_zeros())
     }
+    #[inline(always)]
+    fn aes128(self, _: &Aes128, _: u128, _: &u128) -> Option<u128> {
+        None
+    }
     #[inline(never)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
 }
 
-/// A CPU with BMI2. A value of this type is proof that the running CPU has it.
+/// A CPU with BMI2 and AES-NI, as nearly all have since 2013. A value of this type is proof that the running CPU
+/// is one.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-pub(crate) struct Bmi2(());
+pub(crate) struct Fast(());
 
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "calls functions compiled for BMI2; the value is the proof")]
-impl Cpu for Bmi2 {
+#[expect(unsafe_code, reason = "calls functions compiled for such CPUs; the value is the proof")]
+impl Cpu for Fast {
     #[inline(always)]
     fn select(self, word: u64, k: u32) -> u32 {
-        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { select::bmi2(word, k) }
     }
     #[inline(always)]
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
-        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { select::bmi2_two(word, k) }
     }
     #[inline(always)]
     fn field(self, word: u64, mask: u64) -> u64 {
-        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { core::arch::x86_64::_pext_u64(word, mask) }
+    }
+    #[inline(always)]
+    fn aes128(self, key: &Aes128, block: u128, mask: &u128) -> Option<u128> {
+        let Aes128::Rounds(keys) = key else { return None };
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
+        Some(unsafe { super::aes::rounds(keys, block, mask) })
     }
     #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
         // `cold` does it: beside `target_feature`, rustc 1.95 drops `inline(never)`.
         #[cold]
         #[inline(never)]
-        #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-        fn outlined<K: Kernel>(kernel: K, cpu: Bmi2) -> K::Output {
+        #[target_feature(enable = "aes,bmi1,bmi2,lzcnt,popcnt")]
+        fn outlined<K: Kernel>(kernel: K, cpu: Fast) -> K::Output {
             kernel.run(cpu)
         }
-        // SAFETY: a `Bmi2` is made only in `dispatch`, after `has_bmi2`.
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { outlined(kernel, self) }
     }
 }
@@ -95,10 +110,10 @@ pub(crate) trait Kernel {
     fn run<C: Cpu>(self, cpu: C) -> Self::Output;
 }
 
-/// Whether the running CPU has all that [`Bmi2`] needs. After the first call this is one load.
+/// Whether the running CPU has all that a [`Fast`] one has. After the first call this is one load.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn has_bmi2() -> bool {
+pub(crate) fn is_fast() -> bool {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
     const UNKNOWN: u8 = 0;
     const YES: u8 = 1;
@@ -107,7 +122,8 @@ pub(crate) fn has_bmi2() -> bool {
 
     #[cold]
     fn detect() -> bool {
-        let yes = std::arch::is_x86_feature_detected!("bmi2")
+        let yes = std::arch::is_x86_feature_detected!("aes")
+            && std::arch::is_x86_feature_detected!("bmi2")
             && std::arch::is_x86_feature_detected!("bmi1")
             && std::arch::is_x86_feature_detected!("lzcnt")
             && std::arch::is_x86_feature_detected!("popcnt");
@@ -126,16 +142,16 @@ pub(crate) fn has_bmi2() -> bool {
 #[inline(always)]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]
-    if has_bmi2() {
-        #[expect(unsafe_code, reason = "enters code compiled for BMI2")]
-        // SAFETY: `has_bmi2` checked every feature that `run_bmi2` enables.
-        return unsafe { run_bmi2(kernel) };
+    if is_fast() {
+        #[expect(unsafe_code, reason = "enters code compiled for such CPUs")]
+        // SAFETY: `is_fast` checked every feature that `run_fast` enables.
+        return unsafe { run_fast(kernel) };
     }
     Portable.outlined(kernel)
 }
 
 #[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]
-#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn run_bmi2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run(Bmi2(()))
+#[target_feature(enable = "aes,bmi1,bmi2,lzcnt,popcnt")]
+fn run_fast<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run(Fast(()))
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`word`] | masks and rank within one 64-bit word |
 //! | [`select`] | position of the k-th set bit: portable, BMI2, and the naive oracle |
-//! | [`cpu`] | choosing between the two at run time, once per operation |
+//! | [`aes`] | AES-128 of one block: with the CPU's instructions, or without tables |
+//! | [`cpu`] | choosing the instructions at run time, once per operation |
 //! | [`packed`] | fields of 1 to 64 bits and whole bit ranges inside a byte slice |
 //!
 //! Bits are numbered from the least significant one, bytes are little-endian on every platform,
 //! and nothing needs to be aligned: a table in memory and a table in a file are the same bytes.
 
+pub(crate) mod aes;
 pub(crate) mod cpu;
 pub(crate) mod packed;
 pub(crate) mod select;

@@ -45,17 +45,3 @@ impl<P: Probe> Kernel for ContainsAll<'_, P> {
         }
     }
 }
-
-/// Hashes up to a chunk of keys into `buffer`.
-#[inline(always)]
-pub(super) fn hash_all<'a, T>(
-    buffer: &'a mut [u64; CHUNK],
-    keys: &[T],
-    hash: impl Fn(&T) -> u64,
-) -> &'a [u64] {
-    let hashes = &mut buffer[..keys.len()];
-    for (slot, key) in hashes.iter_mut().zip(keys) {
-        *slot = hash(key);
-    }
-    hashes
-}

@@ -4,12 +4,12 @@
 macro_rules! kernel {
     (
         $(#[$documentation:meta])*
-        $name:ident<$($lifetime:lifetime $(,)?)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
+        $visible:vis $name:ident<$($lifetime:lifetime $(,)?)? $($generic:ident: $bound:path),*> { $($field:ident: $type:ty),+ } -> $output:ty
         |$cpu:ident| $body:expr
     ) => {
         $(#[$documentation])*
-        struct $name<$($lifetime,)? $($generic: $bound),*> {
-            $($field: $type),+
+        $visible struct $name<$($lifetime,)? $($generic: $bound),*> {
+            $($visible $field: $type),+
         }
 
         impl<$($lifetime,)? $($generic: $bound),*> $crate::bits::cpu::Kernel for $name<$($lifetime,)? $($generic),*> {
@@ -50,6 +50,18 @@ macro_rules! cloned {
     };
 }
 
+/// Says where a filter has its hasher.
+macro_rules! hashing {
+    ($filter:ident) => {
+        impl<B> crate::hash::Hashes for $filter<B> {
+            #[inline(always)]
+            fn hasher(&self) -> &crate::hash::Hasher {
+                &self.hasher
+            }
+        }
+    };
+}
+
 /// Has a filter show what some of its methods tell.
 macro_rules! shown {
     ($filter:ident: $($method:ident),+) => {
@@ -62,4 +74,4 @@ macro_rules! shown {
     };
 }
 
-pub(super) use {cloned, delegated, kernel, shown};
+pub(super) use {cloned, delegated, hashing, kernel, shown};

@@ -85,7 +85,7 @@ impl Sip13 {
 
 /// At most 7 bytes as a little-endian number, in reads that may overlap: where they do, they agree.
 #[inline]
-fn short_word(bytes: &[u8]) -> u64 {
+pub(super) fn short_word(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));

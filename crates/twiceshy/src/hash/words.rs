@@ -66,7 +66,7 @@ impl<'a, K: Key> KeyWords<'a, K> {
 impl<K: Key> Words for KeyWords<'_, K> {
     #[inline(always)]
     fn word(&self, index: u32) -> u64 {
-        if index == 0 { self.first } else { self.hasher.word(&self.key, index) }
+        if index == 0 { self.first } else { self.hasher.later_word(self.key.key_bytes().as_ref(), index) }
     }
 }
 

@@ -163,7 +163,7 @@ impl First {
         let hasher = kind.and_then(|kind| Hasher::from_parts(kind, self.field(SECRET_AT)));
         hasher.ok_or_else(|| ReadError::Field {
             field: "hash",
-            expected: "1 (keyed) or 2 (fast, with a seed of 8 bytes)".into(),
+            expected: "1 (SipHash), 2 (fast, with a seed of 8 bytes) or 3 (AES)".into(),
             found: self.0[HASH_AT].into(),
         })
     }

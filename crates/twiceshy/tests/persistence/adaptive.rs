@@ -44,7 +44,7 @@ fn files() -> Vec<Vec<u8>> {
         assert!(shrunk.remove(&key).unwrap());
     }
     shrunk.shrink_to_fit().unwrap();
-    let sets = [learned(5, 2, 6), learned(7, 3, 60), learned(2, 3, 12), shrunk, learned(3, 4, 0)];
+    let sets = [learned(5, 2, 6), learned(7, 3, 50), learned(2, 3, 12), shrunk, learned(3, 4, 0)];
     let stops: Vec<u8> = sets.iter().map(|set| set.filter().to_bytes()[STOP]).collect();
     assert_eq!(stops, [0, 0, 1, 1, 0], "grown or not");
     assert!(sets[..4].iter().all(|set| set.filter().lengths().extended > 0), "all have learned");

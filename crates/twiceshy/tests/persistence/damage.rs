@@ -266,7 +266,7 @@ fn every_common_field_out_of_range_is_named<S: Subject>() {
             &good,
             &[
                 ("hash", HASH, vec![0]),
-                ("hash", HASH, vec![3]),
+                ("hash", HASH, vec![4]),
                 ("quotient bits", QUOTIENT_BITS, vec![0]),
                 ("quotient bits", QUOTIENT_BITS, vec![49]),
                 ("quotient bits", QUOTIENT_BITS, vec![255]),

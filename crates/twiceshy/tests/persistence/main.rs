@@ -147,7 +147,7 @@ mod round_trips;
 mod streams;
 
 fn hasher() -> Hasher {
-    Hasher::keyed(HashKey::from_bytes(*b"a key for tests!"))
+    Hasher::aes(HashKey::from_bytes(*b"a key for tests!"))
 }
 
 fn long(number: u64) -> Vec<u8> {

@@ -2,8 +2,9 @@
 
 use super::{AdaptiveFilter, Insertion, Ticket};
 use crate::error::{AdaptError, InsertError, SetError, Stale};
+use crate::filter::core::InsertAtGlance;
 use crate::filter::protocol::{Insert, ReadOnly, drive, part_by_rows};
-use crate::hash::{KeyWords, RawWords};
+use crate::hash::{KeyWords, RawWords, tried};
 use crate::key::Key;
 use crate::reverse_map::{Lookup, Row, Rows};
 
@@ -35,14 +36,28 @@ impl AdaptiveFilter {
     /// key.
     #[inline]
     pub fn insert_hashed<K: Key + ?Sized>(&mut self, key: &K, hash: u64) -> Result<Insertion, InsertError> {
-        self.insert_first(hash, key, 0)
+        if self.core.insert_at_glance(hash, &0) {
+            return Ok(Insertion::Stored);
+        }
+        self.core.insert(&KeyWords::with_first(&self.hasher, &key, hash), &0)
     }
 
     /// [`insert`](Self::insert) with a tag: a small number that [`tag`](Self::tag) tells for this key, and for
     /// any key that is mistaken for it. The tag 0 costs nothing, others a slot or more.
     #[inline]
     pub fn insert_tagged<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<Insertion, InsertError> {
-        self.insert_first(self.hasher.hash(key), key, tag)
+        let own = self.core.at_glance(&tag);
+        let (may_try, own) = (own.is_some(), own.unwrap_or(0));
+        let (hash, inserted) = tried(may_try, &mut *self, key, move |filter, first_word| InsertAtGlance {
+            core: &mut filter.core,
+            first_word,
+            own,
+        });
+        if inserted {
+            self.core.stored(hash);
+            return Ok(Insertion::Stored);
+        }
+        self.core.insert(&KeyWords::with_first(&self.hasher, &key, hash), &tag)
     }
 
     /// [`insert`](Self::insert) for callers who hash themselves; see
@@ -53,19 +68,6 @@ impl AdaptiveFilter {
             return Ok(Insertion::Stored);
         }
         self.core.insert(&RawWords(hash), &0)
-    }
-
-    #[inline(always)]
-    fn insert_first<K: Key + ?Sized>(
-        &mut self,
-        hash: u64,
-        key: &K,
-        tag: u64,
-    ) -> Result<Insertion, InsertError> {
-        if self.core.insert_at_glance(hash, &tag) {
-            return Ok(Insertion::Stored);
-        }
-        self.core.insert(&KeyWords::with_first(&self.hasher, &key, hash), &tag)
     }
 
     /// Counts a key that is under an existing fingerprint: call it when [`insert`](Self::insert) said

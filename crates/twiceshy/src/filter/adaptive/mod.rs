@@ -51,11 +51,11 @@ pub use journal::{Record, RecordError};
 pub use persist::View;
 pub use set::AdaptiveSet;
 
-use super::core::Core;
+use super::core::{Contains, Core};
 use crate::codec::string::Tags;
 use crate::error::BuildError;
-use crate::filter::macros::{cloned, delegated, shown};
-use crate::hash::{Hasher, KeyWords, RawWords, Words};
+use crate::filter::macros::{cloned, delegated, hashing, shown};
+use crate::hash::{Hasher, KeyWords, RawWords, Words, hashed};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 
@@ -179,8 +179,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// Whether `key` may be in the set. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let words = KeyWords::new(&self.hasher, &key);
-        self.core.contains(&words)
+        hashed(self, key, |filter, key, hash| Contains {
+            core: &filter.core,
+            words: KeyWords::with_first(&filter.hasher, key, hash),
+        })
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.
@@ -316,6 +318,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     }
 }
 
+hashing!(AdaptiveFilter);
 cloned!(AdaptiveFilter);
 shown! {
     AdaptiveFilter:

@@ -153,6 +153,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     }
 
     /// The row of a key, without a value.
+    #[inline(always)]
     fn row<'k>(&self, key: &'k [u8]) -> Row<'k> {
         Row { hash: self.filter.hasher.hash_bytes(key), key, value: &[] }
     }

@@ -3,7 +3,7 @@
 use super::{Core, LookCloser};
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
 use crate::codec::string::Payload;
-use crate::filter::batch::{AHEAD, CHUNK, hash_all};
+use crate::filter::batch::{AHEAD, CHUNK};
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
 
@@ -12,7 +12,8 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(crate) fn contains_batch<K: Key>(&self, hasher: &Hasher, keys: &[K], found: &mut [bool]) {
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = hash_all(&mut hashes, keys, |key| hasher.hash(key));
+            let hashes = &mut hashes[..keys.len()];
+            hasher.hash_all(keys, hashes);
             let words = KeysAndHashes { hasher, keys, hashes };
             dispatch(ContainsAll { core: self, words, found });
         }

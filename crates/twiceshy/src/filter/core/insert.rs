@@ -44,8 +44,8 @@ impl<P: Payload> Core<P> {
     /// The usual insert of a hash, given its first word. `false` if it is an unusual one, with nothing changed.
     #[inline(always)]
     pub(crate) fn insert_at_glance(&mut self, first_word: u64, value: &P::Value) -> bool {
-        let Some(own) = self.strings.payload().in_head(value) else { return false };
-        let stored = self.has_free_slots() && dispatch(InsertAtGlance { core: self, first_word, own });
+        let Some(own) = self.at_glance(value) else { return false };
+        let stored = dispatch(InsertAtGlance { core: self, first_word, own });
         if stored {
             self.stored(first_word);
         }
@@ -55,14 +55,13 @@ impl<P: Payload> Core<P> {
     /// Whether the usual insert would store a hash.
     #[inline(always)]
     fn has_room_at_glance(&self, first_word: u64, value: &P::Value) -> bool {
-        self.strings.payload().in_head(value).is_some()
-            && self.has_free_slots()
-            && dispatch(HasRoomAtGlance { core: self, first_word })
+        self.at_glance(value).is_some() && dispatch(HasRoomAtGlance { core: self, first_word })
     }
 
+    /// What a head has of a value, if the usual insert may be tried.
     #[inline(always)]
-    fn has_free_slots(&self) -> bool {
-        self.used_slots() < self.capacity()
+    pub(crate) fn at_glance(&self, value: &P::Value) -> Option<u64> {
+        self.strings.payload().in_head(value).filter(|_| self.used_slots() < self.capacity())
     }
 
     /// Any insert. An error changes nothing.
@@ -173,8 +172,9 @@ impl<P: Payload> Core<P> {
         Ok(self.with_table(self.extended_table(why)?, self.strings.has_stop()))
     }
 
+    /// Counts a new fingerprint.
     #[inline(always)]
-    fn stored(&mut self, first_word: u64) {
+    pub(crate) fn stored(&mut self, first_word: u64) {
         self.entries += 1;
         self.len += 1;
         self.versions.bump(first_word);
@@ -248,7 +248,7 @@ impl<P: Payload> Core<P> {
 
 kernel! {
     /// The usual insert.
-    InsertAtGlance<'a, P: Payload> { core: &'a mut Core<P>, first_word: u64, own: u64 } -> bool
+    pub(crate) InsertAtGlance<'a, P: Payload> { core: &'a mut Core<P>, first_word: u64, own: u64 } -> bool
     |cpu| core.strings.insert_at_glance(cpu, &mut core.table, first_word, own)
 }
 

@@ -50,7 +50,7 @@ pub use shapes::Growth;
 pub use stats::{Lengths, Stats};
 pub use ticket::Ticket;
 
-pub(crate) use insert::Room;
+pub(crate) use insert::{InsertAtGlance, Room};
 pub(crate) use iter::Iter;
 pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
@@ -330,7 +330,7 @@ kernel! {
 
 kernel! {
     /// Small enough for registers, if the words are.
-    Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
+    pub(crate) Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
     |cpu| match core.strings.contains_at_glance(cpu, &core.table, words.word(0)) {
         Some(found) => found,
         None => cpu.outlined(LookCloser { core, words }),

@@ -8,7 +8,7 @@ use super::{ContainsHere, ExpandableFilter};
 use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
+use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all};
 use crate::key::Key;
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
@@ -34,7 +34,8 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
         }
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
+            let hashes = &mut hashes[..keys.len()];
+            self.hasher.hash_all(keys, hashes);
             self.contains_hash_batch(hashes, found);
         }
     }
@@ -94,13 +95,14 @@ impl ExpandableFilter {
     /// Inserts a copy of every key, or none of them if there is an error; then the filter's bytes are as they
     /// were. Tells how many full fingerprints were not there before.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, ExpandError> {
-        let first = |filter: &Self, key: &K| filter.hasher.hash(key);
+        let first = |filter: &Self, keys: &[K], hashes: &mut [u64]| filter.hasher.hash_all(keys, hashes);
         self.insert_all(keys, first, |filter, key, hash| filter.whole_hash(key, hash))
     }
 
     /// [`insert_batch`](Self::insert_batch) for callers who hash themselves.
     pub fn insert_hash_batch(&mut self, hashes: &[u64]) -> Result<u64, ExpandError> {
-        self.insert_all(hashes, |_, &hash| hash, |filter, _, hash| filter.raw(hash))
+        let first = |_: &Self, given: &[u64], hashes: &mut [u64]| hashes.copy_from_slice(given);
+        self.insert_all(hashes, first, |filter, _, hash| filter.raw(hash))
     }
 
     /// [`rejuvenate`](Self::rejuvenate) for every key, or for none of them if there is an error. Tells how many
@@ -125,7 +127,7 @@ impl ExpandableFilter {
     fn insert_all<T>(
         &mut self,
         keys: &[T],
-        first: impl Fn(&Self, &T) -> u64,
+        first: impl Fn(&Self, &[T], &mut [u64]),
         whole: impl Fn(&Self, &T, u64) -> Hash,
     ) -> Result<u64, ExpandError> {
         let mut new = 0;
@@ -137,7 +139,7 @@ impl ExpandableFilter {
                 // The keys are hashed a chunk at a time, and their memory is asked for some keys ahead.
                 if i == next {
                     let chunk = &keys[i..keys.len().min(i + CHUNK)];
-                    hash_all(&mut buffer, chunk, |key| first(filter, key));
+                    first(filter, chunk, &mut buffer[..chunk.len()]);
                     next = i + chunk.len();
                     buffer[..chunk.len().min(AHEAD)].iter().for_each(|&hash| filter.ask_for(hash));
                 }
@@ -157,7 +159,11 @@ impl ExpandableFilter {
                 };
                 Ok(Done { added: added as u8, ..Done::NOTHING })
             },
-            |filter, i| whole(filter, &keys[i], first(filter, &keys[i])),
+            |filter, i| {
+                let mut one = [0];
+                first(filter, &keys[i..=i], &mut one);
+                whole(filter, &keys[i], one[0])
+            },
         )?;
         Ok(new)
     }

@@ -40,7 +40,7 @@ impl ExpandableFilter {
         let (mut used, mut len) = (0, 0u64);
         for entry in levels().flat_map(Level::entries) {
             used += 1;
-            len = len.checked_add(entry.count).ok_or(MergeError::TooManyCopies)?;
+            len = len.checked_add(entry.count).ok_or_else(|| MergeError::TooManyCopies)?;
         }
         let placed = self.settings.place(None, self.quotient_bits(), used, all, &[]);
         self.levels = placed.map_err(|error| match error {

@@ -60,9 +60,9 @@ use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
 use crate::codec::{aged, stop};
 use crate::error::{BuildError, ExpandError};
-use crate::filter::macros::{cloned, kernel, shown};
+use crate::filter::macros::{cloned, hashing, kernel, shown};
 use crate::filter::room::Effort;
-use crate::hash::Hasher;
+use crate::hash::{Hasher, hashed, tried};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::Table;
@@ -152,8 +152,13 @@ impl ExpandableFilter {
     /// An error changes nothing.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, ExpandError> {
-        let hash = self.hasher.hash(key);
-        if self.insert_at_glance(hash) {
+        let may_try = self.takes_at_glance();
+        let (hash, inserted) = tried(may_try, &mut *self, key, |filter, hash| InsertAtGlance {
+            table: &mut filter.levels[0].table,
+            hash,
+        });
+        self.len += u64::from(inserted);
+        if inserted {
             return Ok(true);
         }
         let hash = self.whole_hash(key, hash);
@@ -172,13 +177,19 @@ impl ExpandableFilter {
         self.insert_slowly(Hash::raw(hash, self.settings.block_bits))
     }
 
+    /// Whether the usual insert may be tried.
+    #[inline(always)]
+    fn takes_at_glance(&self) -> bool {
+        let Some(level) = self.levels.first() else { return false };
+        let is_usual = self.is_plain && self.smaller.is_none();
+        is_usual && level.table.used() < level.limit && self.len < u64::MAX
+    }
+
     /// The usual insert; `false` if it is not one, with nothing changed.
     #[inline(always)]
     fn insert_at_glance(&mut self, hash: u64) -> bool {
-        let Some(level) = self.levels.first_mut() else { return false };
-        let is_usual = self.is_plain && self.smaller.is_none();
-        let has_room = is_usual && level.table.used() < level.limit && self.len < u64::MAX;
-        let inserted = has_room && dispatch(InsertAtGlance { table: &mut level.table, hash });
+        let inserted =
+            self.takes_at_glance() && dispatch(InsertAtGlance { table: &mut self.levels[0].table, hash });
         self.len += u64::from(inserted);
         inserted
     }
@@ -228,8 +239,13 @@ impl ExpandableFilter {
     /// or little by little with [`spread_growth`](Builder::spread_growth).
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let hash = self.hasher.hash(key);
-        if self.remove_at_glance(hash) {
+        let may_try = self.removes_at_glance();
+        let (hash, removed) = tried(may_try, &mut *self, key, |filter, hash| RemoveAtGlance {
+            table: &mut filter.levels[0].table,
+            hash,
+        });
+        if removed {
+            self.end_removal();
             return true;
         }
         let hash = self.whole_hash(key, hash);
@@ -239,23 +255,26 @@ impl ExpandableFilter {
     /// [`remove`](Self::remove) for callers who hash themselves.
     #[inline]
     pub fn remove_hash(&mut self, hash: u64) -> bool {
-        self.remove_at_glance(hash) || self.remove_slowly(Hash::raw(hash, self.settings.block_bits))
+        if self.removes_at_glance() && dispatch(RemoveAtGlance { table: &mut self.levels[0].table, hash }) {
+            self.end_removal();
+            return true;
+        }
+        self.remove_slowly(Hash::raw(hash, self.settings.block_bits))
     }
 
-    /// The usual removal; `false` if it is not one, with nothing changed.
+    /// Whether the usual removal may be tried. What is in the chain is shorter than all that is in the first table.
     #[inline(always)]
-    fn remove_at_glance(&mut self, hash: u64) -> bool {
-        let Some(level) = self.levels.first_mut() else { return false };
-        // What is in the chain is shorter than all that is here.
-        let is_usual = self.is_plain && self.smaller.is_none();
-        let removed = is_usual && dispatch(RemoveAtGlance { table: &mut level.table, hash });
-        if removed {
-            self.len -= 1;
-            if self.levels[0].table.used() < self.shrink_below {
-                self.end_operation(1);
-            }
+    fn removes_at_glance(&self) -> bool {
+        self.is_plain && self.smaller.is_none()
+    }
+
+    /// What follows a usual removal.
+    #[inline(always)]
+    fn end_removal(&mut self) {
+        self.len -= 1;
+        if self.levels[0].table.used() < self.shrink_below {
+            self.end_operation(1);
         }
-        removed
     }
 
     fn remove_slowly(&mut self, hash: Hash) -> bool {
@@ -336,9 +355,20 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     /// Whether `key` may have been inserted. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        match &self.levels[..] {
+            [_] if self.is_plain => {
+                hashed(self, key, |filter, _, hash| ContainsHere { table: &filter.levels[0].table, hash })
+            }
+            _ => self.contains_elsewhere(key),
+        }
+    }
+
+    /// [`contains`](Self::contains) if there are several tables, or a move goes on.
+    #[inline(never)]
+    fn contains_elsewhere<K: Key + ?Sized>(&self, key: &K) -> bool {
         let hash = self.hasher.hash(key);
         if self.is_plain {
-            return self.contains_plainly(hash);
+            return self.contains_in_chain(hash);
         }
         self.contains_slowly(self.whole_hash(key, hash))
     }
@@ -454,6 +484,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     }
 }
 
+hashing!(ExpandableFilter);
 cloned!(ExpandableFilter);
 shown! {
     ExpandableFilter:

@@ -250,8 +250,10 @@ pub(crate) trait Reader<P: Payload> {
         prefix: &'a Prefix,
         rows: &'a Rows,
     ) -> impl Iterator<Item = (Row<'a>, Self::Words<'a>)> {
-        let keys = rows.iter().filter(|row| self.is_key(*row));
-        keys.map(|row| (row, self.words(row))).filter(|(_, words)| prefix.is_prefix_of(words))
+        rows.iter().filter_map(move |row| {
+            let words = self.words(row);
+            (self.is_key(row) && prefix.is_prefix_of(&words)).then_some((row, words))
+        })
     }
 
     /// Those of some rows that are under a prefix, as neighbours.

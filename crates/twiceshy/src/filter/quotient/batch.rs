@@ -3,7 +3,7 @@
 use super::{Contains, QuotientFilter};
 use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::error::InsertError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, hash_all};
+use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all};
 use crate::key::Key;
 use crate::mem::Memory;
 use crate::table::Table;
@@ -28,7 +28,8 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
         assert_eq!(keys.len(), found.len(), "as many answers as keys");
         let mut hashes = [0; CHUNK];
         for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = hash_all(&mut hashes, keys, |key| self.hasher.hash(key));
+            let hashes = &mut hashes[..keys.len()];
+            self.hasher.hash_all(keys, hashes);
             contains_all(One(self.table.borrowed()), hashes, found);
         }
     }
@@ -51,20 +52,21 @@ impl QuotientFilter {
     /// After an error the filter's bytes are as they were.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, InsertError> {
         let hasher = self.hasher.clone();
-        self.insert_all(keys, |key| hasher.hash(key))
+        self.insert_all(keys, |keys, hashes| hasher.hash_all(keys, hashes))
     }
 
     /// [`insert_batch`](Self::insert_batch) for callers who hash themselves.
     pub fn insert_hash_batch(&mut self, hashes: &[u64]) -> Result<u64, InsertError> {
-        self.insert_all(hashes, |&hash| hash)
+        self.insert_all(hashes, |given, hashes| hashes.copy_from_slice(given))
     }
 
-    fn insert_all<T>(&mut self, keys: &[T], hash: impl Fn(&T) -> u64) -> Result<u64, InsertError> {
+    fn insert_all<T>(&mut self, keys: &[T], hash: impl Fn(&[T], &mut [u64])) -> Result<u64, InsertError> {
         let (mut inserted, mut new) = (0, 0);
         let mut start = Start { len: self.len, distinct: self.distinct, before_growth: None };
         let mut buffer = [0; CHUNK];
         for chunk in keys.chunks(CHUNK) {
-            let hashes = hash_all(&mut buffer, chunk, &hash);
+            let hashes = &mut buffer[..chunk.len()];
+            hash(chunk, hashes);
             hashes.iter().take(AHEAD).for_each(|&hash| self.table.prefetch(Portable, hash));
             for (i, &one) in hashes.iter().enumerate() {
                 if let Some(&ahead) = hashes.get(i + AHEAD) {
@@ -74,7 +76,7 @@ impl QuotientFilter {
                     || match self.insert_copies(one, 1, |old| start.keep(old, inserted)) {
                         Ok(is_new) => is_new,
                         Err(error) => {
-                            self.take_back(keys[..inserted].iter().map(&hash), start);
+                            self.take_back(&keys[..inserted], hash, start);
                             return Err(error);
                         }
                     };
@@ -87,13 +89,14 @@ impl QuotientFilter {
 
     /// Removes what a batch has inserted so far. Equal contents are equal bytes, so this leaves no trace.
     #[cold]
-    fn take_back(&mut self, hashes: impl ExactSizeIterator<Item = u64>, start: Start) {
-        let mut inserted = hashes.len();
+    fn take_back<T>(&mut self, mut keys: &[T], hash: impl Fn(&[T], &mut [u64]), start: Start) {
         if let Some((table, inserted_then)) = start.before_growth {
-            (self.table, inserted) = (table, inserted_then);
+            (self.table, keys) = (table, &keys[..inserted_then]);
         }
-        for hash in hashes.take(inserted) {
-            self.remove_hash(hash);
+        for key in keys.chunks(1) {
+            let mut one = [0];
+            hash(key, &mut one);
+            self.remove_hash(one[0]);
         }
         (self.len, self.distinct) = (start.len, start.distinct);
     }

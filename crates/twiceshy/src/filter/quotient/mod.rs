@@ -40,10 +40,10 @@ pub use persist::View;
 use crate::bits::cpu::dispatch;
 use crate::codec::counted::{self, Change};
 use crate::error::{self, BuildError, InsertError};
-use crate::filter::macros::{cloned, kernel, shown};
+use crate::filter::macros::{cloned, hashing, kernel, shown};
 use crate::filter::room::{Crowded, Effort, Remedy};
 use crate::filter::slot_limit;
-use crate::hash::Hasher;
+use crate::hash::{Hasher, hashed, tried};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 use crate::table::{Full, Limits, Table};
@@ -107,7 +107,12 @@ impl QuotientFilter {
     /// An error changes nothing.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, InsertError> {
-        self.insert_hash(self.hasher.hash(key))
+        let (hash, inserted) = tried(self.has_room(), &mut *self, key, |filter, hash| InsertAtGlance {
+            table: &mut filter.table,
+            hash,
+        });
+        self.count_new(inserted);
+        if inserted { Ok(true) } else { self.insert_hash_many(hash, 1) }
     }
 
     /// Inserts `copies` copies of `key`. `true` if its fingerprint was not there before and there is
@@ -135,11 +140,22 @@ impl QuotientFilter {
     /// Inserts a fingerprint that is not there, in the most frequent cases. `false` if nothing was done.
     #[inline]
     fn insert_at_glance(&mut self, hash: u64) -> bool {
-        let has_room = self.used_slots() < self.capacity() && self.len < u64::MAX;
-        let inserted = has_room && dispatch(InsertAtGlance { table: &mut self.table, hash });
-        self.len += u64::from(inserted);
-        self.distinct += u64::from(inserted);
+        let inserted = self.has_room() && dispatch(InsertAtGlance { table: &mut self.table, hash });
+        self.count_new(inserted);
         inserted
+    }
+
+    /// Whether one more copy fits without further ado.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.used_slots() < self.capacity() && self.len < u64::MAX
+    }
+
+    /// Counts a new fingerprint, if one came.
+    #[inline(always)]
+    fn count_new(&mut self, came: bool) {
+        self.len += u64::from(came);
+        self.distinct += u64::from(came);
     }
 
     /// [`insert_many`](Self::insert_many) for callers who hash themselves.
@@ -230,13 +246,22 @@ impl QuotientFilter {
     /// another key, and removing it removes that one.
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.remove_hash(self.hasher.hash(key))
+        let (hash, removed) =
+            tried(true, &mut *self, key, |filter, hash| RemoveAtGlance { table: &mut filter.table, hash });
+        self.remove_unless(removed, hash)
     }
 
     /// [`remove`](Self::remove) for callers who hash themselves.
     #[inline]
     pub fn remove_hash(&mut self, hash: u64) -> bool {
-        if dispatch(RemoveAtGlance { table: &mut self.table, hash }) {
+        let removed = dispatch(RemoveAtGlance { table: &mut self.table, hash });
+        self.remove_unless(removed, hash)
+    }
+
+    /// Removes a copy, unless that has been done at a glance.
+    #[inline(always)]
+    fn remove_unless(&mut self, removed: bool, hash: u64) -> bool {
+        if removed {
             self.len -= 1;
             self.distinct -= 1;
             return true;
@@ -276,7 +301,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// Whether `key` may have been inserted. `false` is certain.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_hash(self.hasher.hash(key))
+        hashed(self, key, |filter, _, hash| Contains { table: &filter.table, hash })
     }
 
     /// [`contains`](Self::contains) for callers who hash themselves.
@@ -289,7 +314,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     /// keys share its fingerprint.
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.count_hash(self.hasher.hash(key))
+        hashed(self, key, |filter, _, hash| Count { table: &filter.table, hash })
     }
 
     /// [`count`](Self::count) for callers who hash themselves.
@@ -398,6 +423,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     }
 }
 
+hashing!(QuotientFilter);
 cloned!(QuotientFilter);
 shown! {
     QuotientFilter:
