@@ -54,6 +54,17 @@ pub(crate) fn set(bytes: &mut [u8], bit: usize, width: u32, value: u64) {
     }
 }
 
+/// Copies `len` bits, which lie from bit `from_bit` on, to bit `to_bit` of other bytes.
+#[inline(always)]
+pub(crate) fn copy(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, len: usize) {
+    // As many as one load and one store have from any bit of a byte on.
+    const STEP: usize = 57;
+    for done in (0..len).step_by(STEP) {
+        let width = STEP.min(len - done) as u32;
+        set(to, to_bit + done, width, get(from, from_bit + done, width));
+    }
+}
+
 /// The same slice, whose start the compiler then keeps in a register. Left alone, it forgets the sum of the start
 /// of a table and the place of a block and adds them up again, which takes two more registers and, in a query,
 /// six more instructions of a hundred.
@@ -196,6 +207,24 @@ mod tests {
                 for i in (0..bit).chain(bit + width as usize..40 * 8) {
                     assert_eq!(naive_get(&bytes, i, 1), naive_get(&before, i, 1), "neighbour {i}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn copied_bits_are_the_same_and_others_stay() {
+        for len in [0, 1, 7, 56, 57, 58, 64, 113, 114, 115, 500] {
+            for (from_bit, to_bit) in [(0, 0), (3, 0), (0, 5), (7, 6), (61, 130)] {
+                let from = pattern(100);
+                let mut to: Vec<u8> = pattern(100).iter().map(|byte| byte.rotate_left(3)).collect();
+                let mut want = to.clone();
+                for bit in 0..len {
+                    let value = from[(from_bit + bit) / 8] >> ((from_bit + bit) % 8) & 1;
+                    let byte = &mut want[(to_bit + bit) / 8];
+                    *byte = *byte & !(1 << ((to_bit + bit) % 8)) | value << ((to_bit + bit) % 8);
+                }
+                copy(&from, from_bit, &mut to, to_bit, len);
+                assert_eq!(to, want, "{len} bits from {from_bit} to {to_bit}");
             }
         }
     }

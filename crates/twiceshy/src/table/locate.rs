@@ -108,7 +108,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     /// Given the first own slot of `block`, the slot after its runs.
     #[inline(always)]
-    fn end_of_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
+    pub(super) fn end_of_block<C: Cpu>(&self, cpu: C, block: u64, first_own: u64) -> u64 {
         match u64::from(self.occupied(block).count_ones()).checked_sub(1) {
             Some(k) => self.behind_run_end(cpu, first_own, k),
             None => first_own,

@@ -87,6 +87,7 @@ mod load;
 mod locate;
 mod prefix;
 mod quick;
+mod respace;
 mod shape;
 mod shift;
 mod size;

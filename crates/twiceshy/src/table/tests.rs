@@ -204,6 +204,25 @@ fn compare<L: Layout>(table: &Table<Memory, L>, model: &Model, context: &str) {
             _ => stretches.push(slot),
         }
     }
+    // In blocks of any number of slots there are the same runs.
+    for block_slots in [8, 40, 48, 64] {
+        let size = Size::new(model.shape.quotient_bits(), block_slots);
+        let Some(size) = size.filter(|_| table.used().is_multiple_of(5)) else { continue };
+        let spill = model.shape.total_slots() as u32;
+        let shape = model.shape.resized(size, model.shape.slot_bits());
+        let shape = shape.with_limits(model.shape.offset_max(), spill).unwrap().with_layout::<L>();
+        let (respaced, other) = (table.respaced(shape).unwrap(), Model { shape, runs: model.runs.clone() });
+        match other.load::<L>() {
+            Ok(loaded) => {
+                let respaced = respaced.unwrap_or_else(|| panic!("{context}: {block_slots} slots"));
+                respaced
+                    .validate()
+                    .unwrap_or_else(|invalid| panic!("{context}: {block_slots} slots: {invalid}"));
+                assert!(respaced.bytes() == loaded.bytes(), "{context}: {block_slots} slots");
+            }
+            Err(NoRoom) => assert!(respaced.is_none(), "{context}: {block_slots} slots"),
+        }
+    }
     let ends: Vec<_> = table.clusters().map(|cluster| cluster.end - 1).collect();
     assert_eq!(ends, stretches, "{context}: clusters");
 }

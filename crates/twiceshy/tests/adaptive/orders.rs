@@ -63,12 +63,9 @@ fn adaptive_sets_take_keys_in_any_order() {
         }
         set.validate().unwrap_or_else(|what| panic!("{name}: {what}"));
         assert!(keys.iter().all(|key| set.contains(key)), "{name}");
-        // Those that grew early may be a step larger.
+        // Those that grew early may be some steps larger.
         let (slots, first) = (set.filter().slots(), *end.get_or_insert(set.filter().slots()));
-        assert!(
-            (first..=first * 4 / 3).contains(&slots),
-            "{name}: {slots} slots in the end, and {first} before"
-        );
+        assert!((first..=first * 2).contains(&slots), "{name}: {slots} slots in the end, and {first} before");
     }
 }
 

@@ -24,7 +24,22 @@ impl<P: Payload> Core<P> {
         entries: u64,
         under: impl FnMut(&Prefix) -> Result<Vec<Neighbour<W, P::Value>>, E>,
     ) -> Result<Self, RebuildError<E>> {
-        Ok(self.with_filled(self.refilled(entries, under)?))
+        match self.respaced(entries)? {
+            Some(larger) => Ok(larger),
+            None => Ok(self.with_filled(self.refilled(entries, under)?)),
+        }
+    }
+
+    /// [`grown`](Self::grown), if the next step has as many quotients: then everything stays as it is, and only lies elsewhere.
+    fn respaced(&self, entries: u64) -> Result<Option<Self>, OutOfMemory> {
+        let size = self.larger_size(entries).filter(|size| size.quotient_bits() == self.quotient_bits());
+        let size = size.and_then(|size| self.shape_for(size)).filter(|(shape, _)| self.may_have(shape));
+        let Some((shape, has_stop)) = size else { return Ok(None) };
+        let Some(table) = self.table.respaced(shape)? else { return Ok(None) };
+        let mut larger = self.with_table(table, has_stop);
+        larger.counters.growths += 1;
+        larger.versions.bump_all();
+        Ok(Some(larger))
     }
 
     /// A larger table with all entries.
