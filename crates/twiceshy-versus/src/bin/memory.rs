@@ -1,8 +1,8 @@
 //! How many bits per key filters take, told truly: at best, at worst and on average over all numbers of keys.
 //!
-//! Tables have a power of two of slots. If the number of keys is known beforehand, it may just fit or just not fit the next
-//! smaller one; a filter that grows is nearly full just before it doubles and nearly half empty just after. So the figure
-//! depends on the number of keys, and is the same again for twice as many. A Bloom filter of the same rate, told its size,
+//! Tables have a power of two of slots, those of adaptive filters also five eighths or three quarters of one. If the number of
+//! keys is known beforehand, it may just fit or just not fit the next smaller one; a filter that grows is nearly full just
+//! before and has free slots just after. So the figure depends on the number of keys, and is the same again for twice as many. A Bloom filter of the same rate, told its size,
 //! takes 1.44 bits for every halving of the rate, whatever the number.
 //!
 //! `cargo run --release -p twiceshy-versus --bin memory`

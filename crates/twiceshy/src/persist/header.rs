@@ -232,12 +232,8 @@ fn shape_from_bytes<L: Layout>(bytes: [u8; SHAPE_BYTES]) -> Result<Shape, ReadEr
     let (fewer, other) = (flags & FEWER_SLOTS, flags & !FEWER_SLOTS);
     expect("flags", other == expected, expected, other)?;
     let size = Size::new(quotient_bits, Size::MOST_BLOCK_SLOTS - u32::from(fewer));
-    expect(
-        "slots that a block has less than 64",
-        size.is_some(),
-        "0 in a table of less than 64 quotients",
-        fewer,
-    )?;
+    let may_have_fewer = size.is_some() && (L::EXTENDED || fewer == 0);
+    expect("slots that a block has less than 64", may_have_fewer, "0 in such a table", fewer)?;
     let size = size.unwrap_or(quotient_bits.into());
     let shape = Shape::new(size, slot_bits).with_layout::<L>();
     shape.with_limits(offset_max, u32::from_le_bytes(spill)).ok_or_else(|| ReadError::Field {

@@ -3,8 +3,8 @@
 //! # The idea
 //!
 //! A fingerprint is split into a *quotient* (its first `q` bits) and the rest. The table is an array of slots, as many as there
-//! are quotients, plus a spill area after the last. What belongs to one quotient lies in consecutive slots, its *run*. Every
-//! 64 quotients and 64 slots form a block, whose first slot is the *home* of all its quotients: there their runs lie, in order
+//! are quotients or [fewer](Size), plus a spill area after the last. What belongs to one quotient lies in consecutive slots, its
+//! *run*. Every 64 quotients and their slots form a block, whose first slot is the *home* of all its quotients: there their runs lie, in order
 //! and one directly after the other. If they are more than fit, they go on in the next block, whose own runs lie after them.
 //! Two bits per slot say which slot belongs to whom:
 //!

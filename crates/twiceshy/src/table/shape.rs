@@ -251,7 +251,7 @@ impl Shape {
     #[inline(always)]
     pub(crate) fn place(&self, slot: u64) -> (u64, u32) {
         // One multiplication instead of a division: right for slots up to 2^58, and there are fewer.
-        let block = (u128::from(slot) * u128::from(self.reciprocal) >> 64) as u64;
+        let block = ((u128::from(slot) * u128::from(self.reciprocal)) >> 64) as u64;
         (block, (slot - block * self.block_slots()) as u32)
     }
 

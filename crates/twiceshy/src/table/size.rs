@@ -67,8 +67,8 @@ impl Size {
         })
     }
 
-    /// The steps from a size on that are at least as large.
-    pub(crate) fn from_here(self) -> impl Iterator<Item = Self> {
+    /// The steps that are at least as large as this size.
+    pub(crate) fn and_larger(self) -> impl Iterator<Item = Self> {
         Self::steps().skip_while(move |step| *step < self)
     }
 

@@ -174,7 +174,7 @@ impl<P: Payload> Core<P> {
         mut fill: impl FnMut((Shape, bool)) -> Result<Filler<P>, RebuildError<E>>,
     ) -> Result<Filler<P>, RebuildError<E>> {
         let mut last = self.slots();
-        for size in first.from_here() {
+        for size in first.and_larger() {
             let Some(size) = shape_for(size).filter(|(shape, _)| self.may_have(shape)) else { break };
             last = size.0.slots();
             match fill(size) {

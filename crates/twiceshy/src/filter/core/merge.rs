@@ -34,7 +34,7 @@ impl<P: Payload> Core<P> {
         let smallest = self.size().max(other.size());
         let fits = |size: &Size| needed <= slot_limit(&Shape::new(*size, 1));
         // Fingerprints that overlap may take fewer slots than they did apart.
-        let first = smallest.from_here().find(|size| size.next().is_none_or(|next| fits(&next)));
+        let first = smallest.and_larger().find(|size| size.next().is_none_or(|next| fits(&next)));
         let first = first.unwrap_or(smallest);
         let merged = self.fill_from(
             first,

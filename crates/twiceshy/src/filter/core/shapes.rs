@@ -118,7 +118,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         if slots == 0 && used < self.capacity() / 8 * 7 {
             return self.size().doubled();
         }
-        next.from_here().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
+        next.and_larger().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
     }
 
     fn has_stop(&self) -> bool {
@@ -142,7 +142,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
             });
         }
         let lengths = self.lengths().bits;
-        for size in size_for(keys)?.max(least).from_here() {
+        for size in size_for(keys)?.max(least).and_larger() {
             // What is longer than a single slot holds now was learned, and takes several slots again: keys that come later
             // must not get fingerprints as long as that, or the next rebuild would take those for learned.
             let position_bits = self.position_bits(size);
