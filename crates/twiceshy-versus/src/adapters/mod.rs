@@ -7,6 +7,7 @@
 //! A measurement sees only a [`Contender`]: one dynamic call per chunk, inside of which the filter's own
 //! calls are compiled into the loop, the same loop for every filter.
 
+mod aleph;
 mod cuckoofilter;
 mod fastbloom;
 mod qfilter;
@@ -39,6 +40,7 @@ pub(crate) static ALL: &[&dyn Kind] = &[
     &xorf::Fuse8,
     &xorf::Fuse16,
     &cuckoofilter::Cuckoofilter,
+    &aleph::Aleph,
 ];
 
 /// The filter with this name.

@@ -92,9 +92,14 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Insert<'k, P::Value> {
 
 impl<'k, V: Clone + PartialEq> Insert<'k, V> {
     /// Whether the row must be written before the fingerprint.
-    fn must_write(&mut self) -> bool {
-        self.asked = Asked::Put;
+    fn must_write(&self) -> bool {
         matches!(self.order, Order::MapFirst) && self.is_new.is_none()
+    }
+
+    /// Asks for the row to be written.
+    fn put(&mut self) -> Step<'k, bool> {
+        self.asked = Asked::Put;
+        Step::Put(self.row)
     }
 
     /// Stores a fingerprint, or finds one that covers the key.
@@ -106,7 +111,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         let words = reader.words(self.row);
         if self.must_write() {
             return Ok(match core.room_for(&words, &self.value)? {
-                Room::Enough => Some(Step::Put(self.row)),
+                Room::Enough => Some(self.put()),
                 Room::Covered(place) => {
                     self.ticket = Some(core.ticket(&place));
                     None
@@ -138,7 +143,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         }
         if self.must_write() {
             self.ticket = Some(ticket);
-            return Ok(Some(Step::Put(self.row)));
+            return Ok(Some(self.put()));
         }
         core.insert_covered(&ticket)?;
         Ok(Some(Step::Done(true)))
@@ -163,7 +168,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         }
         if self.must_write() {
             (self.ticket, self.rows) = (Some(ticket), Some(rows));
-            return Ok(Some(Step::Put(self.row)));
+            return Ok(Some(self.put()));
         }
         core.replace(&parted)?;
         core.set_len(core.len() + u64::from(is_new));
