@@ -114,6 +114,13 @@ pub(super) const CROWDED_REACH: u64 = 128;
 /// What it costs to append to a crowd, in slots that could be shifted in that time.
 const APPENDING: u64 = 16;
 
+impl<B, L> Table<B, L> {
+    /// Whether inserts have made a crowd that is still there. With hashes in no order there is none.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowd.len > 0
+    }
+}
+
 impl<L: Layout> Table<Memory, L> {
     /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
     #[cold]

@@ -111,11 +111,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         self.table.shape().size()
     }
 
-    /// The size to grow to: the next step with room for so many slots more, or one twice as large if the table is crowded,
-    /// and not nearly full.
+    /// The size to grow to: the next step with room for so many slots more, or one twice as large if the table is crowded, or
+    /// not nearly full. A step does little for a crowd.
     pub(super) fn larger_size(&self, slots: u64) -> Option<Size> {
         let (used, next) = (self.used_slots(), self.size().next()?);
-        if slots == 0 && used < self.capacity() / 8 * 7 {
+        if slots == 0 && (used < self.capacity() / 8 * 7 || self.table.is_crowded()) {
             return self.size().doubled();
         }
         next.and_larger().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
