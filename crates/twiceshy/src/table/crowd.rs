@@ -27,8 +27,6 @@ pub(super) struct Crowd {
     /// How many of them there are, and which one is the next to be replaced.
     len: usize,
     next: usize,
-    /// How many slots after its home an edit was, of those in a crowd.
-    farthest: u64,
     /// How many slots edits in a crowd have shifted, or gone over to find a run, beyond what is usual.
     pub(super) work: u64,
     /// How many slots had been taken when work was counted last, and how many were given back so far.
@@ -117,10 +115,9 @@ pub(super) const CROWDED_REACH: u64 = 128;
 const APPENDING: u64 = 16;
 
 impl<B, L> Table<B, L> {
-    /// Whether inserts have made a crowd. With hashes in no order there is none: at 95 % load what lies farthest from home is
-    /// some ten slots farther away with every doubling.
+    /// Whether inserts have made a crowd that is still there. With hashes in no order there is none.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.crowd.farthest > CROWDED_REACH + 16 * u64::from(self.shape.blocks().ilog2())
+        self.crowd.len > 0
     }
 }
 
@@ -129,7 +126,6 @@ impl<L: Layout> Table<Memory, L> {
     #[cold]
     pub(super) fn count_edit(&mut self, home: u64, at: u64, free: u64) {
         let (distance, shifted) = (at - home, free - at);
-        self.crowd.farthest = self.crowd.farthest.max(distance);
         // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
         let found = match distance > CROWDED_REACH {
             true if shifted > self.shape.block_slots() => distance / 4,
