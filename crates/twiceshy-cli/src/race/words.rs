@@ -137,7 +137,7 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
     said.push((
         "Memory",
         format!(
-            "Bits per key: adaptive filter {:.1}, {}. The adaptive filter starts small and doubles whenever it is full, so its \
+            "Bits per key: adaptive filter {:.1}, {}. The adaptive filter starts small and grows whenever it is full, so its \
              bits per key depend on the number of keys; the others were told that number beforehand.",
             adaptive.filter_bits_per_key,
             list(&|store| format!("{:.1}", store.filter_bits_per_key)),

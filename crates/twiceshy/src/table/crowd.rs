@@ -116,7 +116,7 @@ const APPENDING: u64 = 16;
 
 impl<B, L> Table<B, L> {
     /// Whether inserts have made a crowd that is still there. With hashes in no order there is none.
-    pub(crate) fn is_crowded(&self) -> bool {
+    pub(crate) fn has_crowd(&self) -> bool {
         self.crowd.len > 0
     }
 }

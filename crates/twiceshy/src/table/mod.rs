@@ -62,7 +62,7 @@
 //!
 //! # Cost
 //!
-//! `w + 2.125` bits per slot (`w + 3.125` with extension bits). A query touches one or two cache lines. An insert shifts the
+//! `w + 2.125` bits per slot (`w + 3.125` with extension bits), if there are as many slots as quotients. A query touches one or two cache lines. An insert shifts the
 //! slots after it in its block, and if the block is full, those of the next one too.
 //!
 //! # Source

@@ -208,3 +208,29 @@ fn new_keys_are_not_as_long_as_what_others_have_learned() {
         assert!(bits <= most, "cycle {cycle}: {bits:.2} bits per slot, at most {most:.2}");
     }
 }
+
+/// Replicas of one set are no larger together.
+#[test]
+fn the_union_of_equal_sets_is_as_large_as_one() {
+    for keys in [100, 1_000, 3_000, 4_000] {
+        let mut numbers = Numbers(7);
+        let mut one = builder().remainder_bits(9).build_set(MemoryMap::new()).unwrap();
+        let keys = fill(&mut one, &mut numbers, keys);
+        let (before, other) = (one.filter().slots(), one.clone());
+        one.merge_from(&other).unwrap();
+        assert_eq!(one.filter().slots(), before, "{} keys", keys.len());
+        assert!(keys.iter().all(|key| one.contains(key)));
+    }
+}
+
+/// A set with a limit uses all of it, also if its keys are crowded: in order, and all in an eighth of the hashes.
+#[test]
+fn a_limit_is_used_up_in_a_crowd() {
+    // Room for 48 slots in each block of 2^13 quotients, but not for 64.
+    let mut set = builder().remainder_bits(9).max_bytes(12_000).build_set(MemoryMap::new()).unwrap();
+    let hasher = set.filter().hasher().clone();
+    let mut keys: Vec<u64> = (0..80_000).filter(|key| hasher.hash(key) < 1 << 61).collect();
+    keys.sort_by_key(|key| hasher.hash(key));
+    let full = keys.iter().position(|key| set.insert(key).is_err()).unwrap();
+    assert!(full > 5_800, "{full} keys in {} slots", set.filter().slots());
+}

@@ -166,15 +166,15 @@ impl<P: Payload> Core<P> {
         Filler::new(size, self.strings.payload(), self.most_bytes())
     }
 
-    /// Fills a table of the smallest size from `first` on for which that works and which may be.
+    /// Fills a table of the first of some sizes, which get larger, for which that works and which may be.
     pub(super) fn fill_from<E>(
         &self,
-        first: Size,
+        sizes: impl Iterator<Item = Size>,
         shape_for: impl Fn(Size) -> Option<(Shape, bool)>,
         mut fill: impl FnMut((Shape, bool)) -> Result<Filler<P>, RebuildError<E>>,
     ) -> Result<Filler<P>, RebuildError<E>> {
         let mut last = self.slots();
-        for size in first.and_larger() {
+        for size in sizes {
             let Some(size) = shape_for(size).filter(|(shape, _)| self.may_have(shape)) else { break };
             last = size.0.slots();
             match fill(size) {

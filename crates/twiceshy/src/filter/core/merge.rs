@@ -33,11 +33,11 @@ impl<P: Payload> Core<P> {
         let needed = self.used_slots() + other.used_slots();
         let smallest = self.size().max(other.size());
         let fits = |size: &Size| needed <= slot_limit(&Shape::new(*size, 1));
-        // Fingerprints that overlap may take fewer slots than they did apart.
-        let first = smallest.and_larger().find(|size| size.next().is_none_or(|next| fits(&next)));
-        let first = first.unwrap_or(smallest);
+        let fitting = smallest.and_larger().find(fits).unwrap_or(Shape::MAX_QUOTIENT_BITS.into());
+        // Fingerprints that overlap take fewer slots than they did apart: two filters of the same keys fit where each did.
+        let is_near = |size: &Size| *size < fitting && fitting.quotient_bits() <= size.quotient_bits() + 1;
         let merged = self.fill_from(
-            first,
+            Some(smallest).filter(is_near).into_iter().chain(fitting.and_larger()),
             |size| self.shape_for_union(other, size),
             |size| {
                 let filler = self.filler(size)?;

@@ -50,7 +50,7 @@ impl<P: Payload> Core<P> {
     ) -> Result<Filler<P>, RebuildError<E>> {
         let full = RebuildError::Full { slots: self.slots() };
         self.fill_from(
-            self.larger_size(entries).ok_or(full)?,
+            self.larger_size(entries).ok_or(full)?.and_larger(),
             |size| self.shape_for(size),
             |size| self.repack(size, &mut under),
         )

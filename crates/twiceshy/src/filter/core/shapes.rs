@@ -112,11 +112,13 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 
     /// The size to grow to: the next step with room for so many slots more, or one twice as large if the table is crowded, or
-    /// not nearly full. A step does little for a crowd.
+    /// not nearly full, and may be as large. A step does little for a crowd.
     pub(super) fn larger_size(&self, slots: u64) -> Option<Size> {
         let (used, next) = (self.used_slots(), self.size().next()?);
-        if slots == 0 && (used < self.capacity() / 8 * 7 || self.table.is_crowded()) {
-            return self.size().doubled();
+        let may_have = |size: &Size| self.shape_for(*size).is_some_and(|(shape, _)| self.may_have(&shape));
+        let is_enough = slots > 0 || used >= self.capacity() / 8 * 7 && !self.table.has_crowd();
+        if !is_enough && let Some(doubled) = self.size().doubled().filter(may_have) {
+            return Some(doubled);
         }
         next.and_larger().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
     }

@@ -90,7 +90,7 @@ pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Siz
     let (mut keys, mut least) = (old.entries(), Size::from(1));
     loop {
         let empty = old.empty_for(keys, least)?;
-        least = empty.size().next().unwrap_or(least);
+        least = empty.size().next().ok_or(RebuildError::Full { slots: empty.slots() })?;
         match filled(empty, old, reader, apart, rows) {
             // There is far more to store than the core knew, and what was written first has run out of bits.
             Err(RebuildError::Capacity { .. }) => {
