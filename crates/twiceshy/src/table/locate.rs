@@ -158,33 +158,39 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The first free slot at or after `from`, before which all slots of its block are in use or to be; `None` if there is none.
     #[inline(always)]
     pub(super) fn first_free<C: Cpu>(&self, cpu: C, from: u64) -> Option<u64> {
-        let mut blocks = self.ends_of_blocks(cpu, self.shape.place(from).0);
-        let slot = blocks.find_map(|(end, next)| (end.max(from) < next).then_some(end.max(from)));
-        slot.filter(|slot| *slot < self.shape.total_slots())
+        let mut known = (0, 0);
+        for block in self.shape.place(from).0..self.shape.blocks() {
+            let slot = self.end_of_next_block(cpu, block, &mut known).max(from);
+            if slot < self.shape.first_slot(block + 1) {
+                return (slot < self.shape.total_slots()).then_some(slot);
+            }
+        }
+        None
     }
 
     /// The slot after the last one that moves down if a run of `block` gets shorter.
     #[inline(always)]
     pub(super) fn end_of_cluster<C: Cpu>(&self, cpu: C, block: u64) -> u64 {
-        let slot = self.ends_of_blocks(cpu, block).find_map(|(end, next)| (end <= next).then_some(end));
-        slot.unwrap_or(u64::MAX).min(self.shape.total_slots())
+        let mut known = (0, 0);
+        for block in block..self.shape.blocks() {
+            let end = self.end_of_next_block(cpu, block, &mut known);
+            if end <= self.shape.first_slot(block + 1) {
+                return end.min(self.shape.total_slots());
+            }
+        }
+        self.shape.total_slots()
     }
 
-    /// For every block from `block` on the slot after its runs, and the first slot of the next. If they begin in a later
-    /// block, any slot there.
+    /// The slot after the runs of a block, for one block after the other; if they begin in a later block, any slot there.
+    /// `known` is a block before it and its first own slot, to begin with the front of the table; then the block itself.
     #[inline(always)]
-    fn ends_of_blocks<C: Cpu>(&self, cpu: C, block: u64) -> impl Iterator<Item = (u64, u64)> {
-        // A block and its first own slot, so that the next one is found from there; to begin with, the front of the table.
-        let mut known = (0, 0);
-        (block..self.shape.blocks()).map(move |block| {
-            let own = match self.offset(block) {
-                Some(offset) => self.shape.first_slot(block) + offset,
-                None => cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known }),
-            };
-            known = (block, own);
-            let next = self.shape.first_slot(block + 1);
-            (if own > next { own } else { self.end_of_block(cpu, block, own) }, next)
-        })
+    fn end_of_next_block<C: Cpu>(&self, cpu: C, block: u64, known: &mut (u64, u64)) -> u64 {
+        let own = match self.offset(block) {
+            Some(offset) => self.shape.first_slot(block) + offset,
+            None => cpu.outlined(FirstOwnSlotInCrowd { table: self, block, known: *known }),
+        };
+        *known = (block, own);
+        if own > self.shape.first_slot(block + 1) { own } else { self.end_of_block(cpu, block, own) }
     }
 }
 

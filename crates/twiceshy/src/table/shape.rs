@@ -25,6 +25,7 @@ pub(crate) struct Shape {
     slots_bytes: u16,
     block_bytes: u16,
     total_slots: u64,
+    blocks: u64,
     /// To divide by the slots of a block: `2^64` divided by them, and 1 more.
     reciprocal: u64,
 }
@@ -55,6 +56,7 @@ impl Shape {
             slots_bytes: 0,
             block_bytes: 0,
             total_slots: 0,
+            blocks: 0,
             reciprocal: 0,
         }
         .measured()
@@ -66,6 +68,7 @@ impl Shape {
         self.slots_bytes = u16::from(self.block_slots / 8) * u16::from(self.slot_bits);
         self.block_bytes = self.slots_at + self.slots_bytes;
         self.total_slots = self.slots() + u64::from(self.spill_slots);
+        self.blocks = self.total_slots.div_ceil(self.block_slots());
         self.reciprocal = u64::MAX / u64::from(self.block_slots) + 1;
         self
     }
@@ -201,7 +204,7 @@ impl Shape {
 
     #[inline(always)]
     pub(crate) fn blocks(&self) -> u64 {
-        self.total_slots().div_ceil(self.block_slots())
+        self.blocks
     }
 
     /// Bytes of a block before its slots.

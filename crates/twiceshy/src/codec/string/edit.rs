@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) entry: Entry,
 }
 
-/// What became of a hash.
+/// What became of a hash, or would.
 pub(crate) enum Outcome {
     Stored,
     Covered(Place),
@@ -25,15 +25,36 @@ pub(crate) enum Outcome {
     Indistinguishable,
 }
 
-/// What could become of a hash.
-pub(crate) enum Plan {
-    Fits { edit: Edit, slots: Vec<Slot> },
-    Covered(Place),
-    Full(Full),
-    Indistinguishable,
+/// Where an entry goes that does not exist yet, and how many bits of the hash it has.
+struct Gap {
+    quotient: u64,
+    run: Run,
+    at: u64,
+    len: u32,
 }
 
-/// Plans an entry for a hash that no other covers.
+impl Gap {
+    /// The gap for a hash that no entry covers.
+    #[inline(always)]
+    fn find<C: Cpu, P: Payload>(
+        cpu: C,
+        table: &Table,
+        strings: Strings<P>,
+        words: &impl Words,
+    ) -> Result<Self, Outcome> {
+        let quotient = table.address().quotient(words.word(0));
+        let run = table.run(cpu, quotient);
+        match strings.find(table, run, words) {
+            Found::Covered(entry) => Err(Outcome::Covered(Place { quotient, run, entry })),
+            Found::Between { common_bits: MAX_BITS.., .. } => Err(Outcome::Indistinguishable),
+            Found::Between { at, common_bits } => {
+                Ok(Self { quotient, run, at, len: strings.round_up(common_bits + 1) })
+            }
+        }
+    }
+}
+
+/// Tells whether there is room for the entry of a hash that no other covers.
 pub(crate) struct PlanNew<'a, P: Payload, W> {
     pub(crate) table: &'a Table,
     pub(crate) strings: Strings<P>,
@@ -43,24 +64,17 @@ pub(crate) struct PlanNew<'a, P: Payload, W> {
 }
 
 impl<P: Payload, W: Words> Kernel for PlanNew<'_, P, W> {
-    type Output = Plan;
+    type Output = Outcome;
     #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> Plan {
+    fn run<C: Cpu>(self, cpu: C) -> Outcome {
         let Self { table, strings, words, value, limits } = self;
-        let quotient = table.address().quotient(words.word(0));
-        let run = table.run(cpu, quotient);
-        let (at, common_bits) = match strings.find(table, run, words) {
-            Found::Covered(entry) => return Plan::Covered(Place { quotient, run, entry }),
-            Found::Between { at, common_bits } => (at, common_bits),
+        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words) {
+            Ok(gap) => gap,
+            Err(none) => return none,
         };
-        if common_bits >= MAX_BITS {
-            return Plan::Indistinguishable;
-        }
-        let mut slots = Vec::new();
-        strings.encode(words, strings.round_up(common_bits + 1), value, &mut slots);
-        match table.plan(cpu, quotient, run, at, 0, slots.len() as u64, limits) {
-            Ok(edit) => Plan::Fits { edit, slots },
-            Err(why) => Plan::Full(why),
+        match table.plan(cpu, quotient, run, at, 0, strings.slots_with(len, value), limits) {
+            Ok(_) => Outcome::Stored,
+            Err(why) => Outcome::Full(why),
         }
     }
 }
@@ -79,14 +93,24 @@ impl<P: Payload, W: Words> Kernel for InsertNew<'_, P, W> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Outcome {
         let Self { table, strings, words, value, limits } = self;
-        match (PlanNew { table, strings, words, value, limits }).run(cpu) {
-            Plan::Fits { edit, slots } => {
-                table.commit(cpu, edit, &slots);
-                Outcome::Stored
+        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words) {
+            Ok(gap) => gap,
+            Err(none) => return none,
+        };
+        let stored = match strings.payload().in_head(value) {
+            Some(own) if strings.slots_for(len) == 1 => {
+                table.insert_head(cpu, quotient, run, at, strings.slot(words, len, 0) | own, limits)
             }
-            Plan::Covered(place) => Outcome::Covered(place),
-            Plan::Full(why) => Outcome::Full(why),
-            Plan::Indistinguishable => Outcome::Indistinguishable,
+            _ => {
+                let mut slots = Vec::new();
+                strings.encode(words, len, value, &mut slots);
+                let edit = table.plan(cpu, quotient, run, at, 0, slots.len() as u64, limits);
+                edit.map(|edit| table.commit(cpu, edit, &slots))
+            }
+        };
+        match stored {
+            Ok(()) => Outcome::Stored,
+            Err(why) => Outcome::Full(why),
         }
     }
 }

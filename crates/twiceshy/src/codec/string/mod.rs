@@ -30,7 +30,7 @@ pub(crate) mod mark;
 mod payload;
 
 pub(crate) use edit::{
-    InsertNew, Lengthen, Outcome, Place, Plan, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,
+    InsertNew, Lengthen, Outcome, Place, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,
 };
 pub(crate) use mark::Marks;
 pub(crate) use payload::{Payload, Tags};
@@ -414,6 +414,16 @@ impl<P: Payload> Strings<P> {
         if self.payload.head_bits() > 0 {
             slots[head].value |= own;
         }
+    }
+
+    /// How many slots an entry has for the first `len` bits of a hash, with what it carries.
+    #[inline(always)]
+    pub(crate) fn slots_with(&self, len: u32, value: &P::Value) -> u64 {
+        let mut beside = Vec::new();
+        if self.payload.in_head(value).is_none() {
+            self.payload.encode(value, self.slot_bits, &mut beside);
+        }
+        u64::from(self.slots_for(len)) + beside.len() as u64
     }
 
     /// Checks that the entries of a run are as the encoder writes them and that none is a prefix of

@@ -8,7 +8,7 @@
 
 use super::{Core, Ticket};
 use crate::bits::cpu::dispatch;
-use crate::codec::string::{InsertNew, Outcome, Payload, Place, Plan, PlanNew, PlanReplace, Replace, Table};
+use crate::codec::string::{InsertNew, Outcome, Payload, Place, PlanNew, PlanReplace, Replace, Table};
 use crate::error::{Indistinguishable, InsertError, NeedsGrow, Stale};
 use crate::filter::macros::kernel;
 use crate::filter::room::{Effort, Remedy};
@@ -32,6 +32,8 @@ pub enum Insertion<V = u64> {
 #[derive(Debug)]
 pub(crate) enum Room {
     Enough,
+    /// For a fingerprint of its own, and the usual insert stores it.
+    AtGlance,
     /// None is needed: this entry covers the key, or the key must part from it.
     Covered(Place),
     /// In a larger spill area.
@@ -195,15 +197,15 @@ impl<P: Payload> Core<P> {
     /// Whether there is room for a key; an error if there can never be.
     pub(crate) fn room_for(&self, words: &impl Words, value: &P::Value) -> Result<Room, InsertError> {
         if self.has_room_at_glance(words.word(0), value) {
-            return Ok(Room::Enough);
+            return Ok(Room::AtGlance);
         }
         let strings = self.strings;
         let room = self.room(|limits| {
             match dispatch(PlanNew { table: &self.table, strings, words, value, limits }) {
-                Plan::Fits { .. } => Ok(Ok(Room::Enough)),
-                Plan::Covered(place) => Ok(Ok(Room::Covered(place))),
-                Plan::Indistinguishable => Err(Indistinguishable.into()),
-                Plan::Full(why) => Ok(Err(why)),
+                Outcome::Stored => Ok(Ok(Room::Enough)),
+                Outcome::Covered(place) => Ok(Ok(Room::Covered(place))),
+                Outcome::Indistinguishable => Err(Indistinguishable.into()),
+                Outcome::Full(why) => Ok(Err(why)),
             }
         })?;
         match room {

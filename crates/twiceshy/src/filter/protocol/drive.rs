@@ -55,7 +55,7 @@ pub(crate) fn with_room<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
 ) -> Result<Core<P>, RebuildError<L::Error>> {
     match more.0 {
         Room::NeedsExtension(why) => Ok(core.extended(why)?),
-        Room::Enough | Room::Covered(_) | Room::NeedsGrow => grown(core, reader, 0, lookup),
+        Room::Enough | Room::AtGlance | Room::Covered(_) | Room::NeedsGrow => grown(core, reader, 0, lookup),
     }
 }
 

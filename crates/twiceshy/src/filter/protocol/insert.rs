@@ -16,6 +16,8 @@ pub struct Insert<'k, V = u64> {
     row: Row<'k>,
     value: V,
     order: Order,
+    /// Whether the usual insert is worth a try.
+    at_glance: bool,
     /// The fingerprint that covers the key, if one did.
     ticket: Option<Ticket<V>>,
     /// What the map has said: whether it has the key, and what is under the fingerprint.
@@ -53,7 +55,7 @@ impl<'k, V> Insert<'k, V> {
 
     fn new(row: Row<'k>, value: V, order: Order) -> Self {
         let (ticket, is_known, rows, is_new, asked) = (None, None, None, None, Asked::Get);
-        Self { row, value, order, ticket, is_known, rows, is_new, asked }
+        Self { row, value, order, at_glance: true, ticket, is_known, rows, is_new, asked }
     }
 }
 
@@ -110,8 +112,10 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
     ) -> Attempt<'k, bool> {
         let words = reader.words(self.row);
         if self.must_write() {
-            return Ok(match core.room_for(&words, &self.value)? {
-                Room::Enough => Some(self.put()),
+            let room = core.room_for(&words, &self.value)?;
+            self.at_glance = matches!(room, Room::AtGlance);
+            return Ok(match room {
+                Room::AtGlance | Room::Enough => Some(self.put()),
                 Room::Covered(place) => {
                     self.ticket = Some(core.ticket(&place));
                     None
@@ -119,7 +123,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
                 room => Some(Step::Room(MoreRoom(room))),
             });
         }
-        if !core.insert_at_glance(words.word(0), &self.value)
+        if !(self.at_glance && core.insert_at_glance(words.word(0), &self.value))
             && let Insertion::Covered(ticket) = core.insert(&words, &self.value)?
         {
             self.ticket = Some(ticket);
@@ -163,7 +167,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         };
         let (parted, is_new) = part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)?;
         match core.room_to_part(&parted)? {
-            Room::Enough | Room::Covered(_) => {}
+            Room::Enough | Room::AtGlance | Room::Covered(_) => {}
             room => return Ok(Some(Step::Room(MoreRoom(room)))),
         }
         if self.must_write() {
