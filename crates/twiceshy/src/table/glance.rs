@@ -110,9 +110,9 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let len = select_unpredictable(has_run, len, 0);
         if L::EXTENDED {
             // So many slots from there on are no extensions; those of the next block, shifted in as zeros, may be some. The
-            // slot after the run must be none, either.
+            // slot after the run must be none, either. (Reckoned, since compilers make a branch of a choice here.)
             let plain = (lanes.slots_of_word & !extension).wrapping_shr(start).trailing_ones();
-            if len >= select_unpredictable(has_run, plain, 1) {
+            if (plain.wrapping_sub(len).wrapping_sub(has_run.into()) as i32) < 0 {
                 return None;
             }
         }
