@@ -10,7 +10,7 @@
 //! Building with `--cfg twiceshy_portable` leaves only the portable version; the tests run both ways.
 
 use super::aes::Aes128;
-use super::select;
+use super::select::{self, Between};
 
 /// What a kernel may ask of the CPU beyond plain arithmetic.
 pub(crate) trait Cpu: Copy {
@@ -19,6 +19,8 @@ pub(crate) trait Cpu: Copy {
     /// [`select`](Cpu::select) for `k` (at most 63) and `k + 1`. What does not exist is 64 as the first
     /// answer and -1 (as a `u32`) as the second.
     fn select_two(self, word: u64, k: u32) -> (u32, u32);
+    /// What lies between these two bits, if it is `wanted`; else nothing does.
+    fn between(self, word: u64, k: u32, wanted: bool) -> Between;
     /// The bits of `word` at the places of `mask`, which are neighbours, as a number.
     fn field(self, word: u64, mask: u64) -> u64;
     /// AES-128 of a block, XORed with a mask before; `None` if there are no instructions for it, or the key is not for
@@ -41,6 +43,10 @@ impl Cpu for Portable {
     #[inline(always)]
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         select::portable_two(word, k)
+    }
+    #[inline(always)]
+    fn between(self, word: u64, k: u32, wanted: bool) -> Between {
+        select::portable_between(word, k, wanted)
     }
     #[inline(always)]
     fn field(self, word: u64, mask: u64) -> u64 {
@@ -75,6 +81,11 @@ impl Cpu for Fast {
     fn select_two(self, word: u64, k: u32) -> (u32, u32) {
         // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { select::bmi2_two(word, k) }
+    }
+    #[inline(always)]
+    fn between(self, word: u64, k: u32, wanted: bool) -> Between {
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
+        unsafe { select::bmi2_between(word, k, wanted.into()) }
     }
     #[inline(always)]
     fn field(self, word: u64, mask: u64) -> u64 {

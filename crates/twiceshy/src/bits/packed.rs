@@ -99,7 +99,7 @@ impl<'a> Block<'a> {
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], at: usize, header: u8, width: u8) -> Option<Self> {
         let len = usize::from(header) + 8 * usize::from(width) + 8;
-        let bytes = in_one_register(bytes.get(at..at.wrapping_add(len))?);
+        let bytes = in_one_register(bytes.get(at..)?.get(..len)?);
         Some(Self { bytes, header, width })
     }
 

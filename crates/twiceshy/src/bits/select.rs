@@ -6,7 +6,10 @@
 //! the byte, and at most seven steps find the bit.
 //!
 //! A run of the table lies between two neighbouring run ends, so the usual question is for two
-//! neighbouring set bits at once; [`bmi2_two`] answers it with the same single `pdep` and no branch.
+//! neighbouring set bits at once; [`bmi2_two`] answers it with the same single `pdep` and no branch. A query asks for what is
+//! [`Between`] them, or for nothing, if there is no run.
+
+use std::hint::select_unpredictable;
 
 /// The answer when there are not enough set bits.
 pub(crate) const NONE: u32 = 64;
@@ -65,6 +68,41 @@ pub(crate) fn bmi2_two(word: u64, k: u32) -> (u32, u32) {
     (both.trailing_zeros(), 63u32.wrapping_sub((both & both.wrapping_sub(1)).leading_zeros()))
 }
 
+/// What lies between two neighbouring set bits of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Between {
+    /// The lower one; meaningless if there is nothing.
+    pub(crate) start: u32,
+    /// How far the upper one is above it, and the bits from the lower one up to it, without the upper one.
+    pub(crate) len: u32,
+    pub(crate) bits: u64,
+    /// Whether there is an upper one. If not, the others mean nothing.
+    pub(crate) is_whole: bool,
+}
+
+/// What lies between the set bits with `k` (at most 63) and `k + 1` set bits below them; nothing, and that is whole, unless
+/// it is `wanted`.
+#[inline]
+pub(crate) fn portable_between(word: u64, k: u32, wanted: bool) -> Between {
+    let (start, end) = portable_two(word, k);
+    let is_whole = !wanted | (end != BEFORE_ALL);
+    let bits = 1u64.wrapping_shl(end).wrapping_sub(1u64.wrapping_shl(start));
+    let (len, bits) = select_unpredictable(wanted, (end.wrapping_sub(start), bits), (0, 0));
+    Between { start, len, bits, is_whole }
+}
+
+/// [`portable_between`] with BMI2: no bits are deposited if nothing is wanted.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,popcnt")]
+#[inline]
+pub(crate) fn bmi2_between(word: u64, k: u32, wanted: u64) -> Between {
+    let both = core::arch::x86_64::_pdep_u64((wanted * 3) << k, word);
+    let (lower, upper) = (both & both.wrapping_neg(), both & both.wrapping_sub(1));
+    let bits = upper.wrapping_sub(lower);
+    let is_whole = upper >= wanted;
+    Between { start: both.trailing_zeros(), len: bits.count_ones(), bits, is_whole }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +115,18 @@ mod tests {
         let (one, two) = (naive(word, k), naive(word, k + 1));
         let two = if two == NONE { BEFORE_ALL } else { two };
         assert_eq!((first, second), (one, two), "{word:#x} {k}");
+    }
+
+    fn assert_between(between: impl Fn(bool) -> Between, word: u64, k: u32) {
+        let nothing = between(false);
+        assert_eq!((nothing.len, nothing.bits, nothing.is_whole), (0, 0, true), "{word:#x} {k}");
+        let (start, end) = (naive(word, k), naive(word, k + 1));
+        let found = between(true);
+        assert_eq!(found.is_whole, end != NONE, "{word:#x} {k}");
+        if end != NONE {
+            let bits = (start..end).fold(0, |bits, i| bits | 1 << i);
+            assert_eq!(found, Between { start, len: end - start, bits, is_whole: true }, "{word:#x} {k}");
+        }
     }
 
     fn words() -> impl Iterator<Item = u64> {
@@ -101,6 +151,7 @@ mod tests {
             for k in 0..64 {
                 assert_eq!(portable(word, k), naive(word, k), "{word:#x} {k}");
                 assert_two(portable_two(word, k), word, k);
+                assert_between(|wanted| portable_between(word, k, wanted), word, k);
             }
         }
     }
@@ -115,10 +166,12 @@ mod tests {
         }
         for word in words() {
             for k in 0..64 {
-                // SAFETY: `is_fast` checked every feature that the two functions enable.
+                // SAFETY: `is_fast` checked every feature that these functions enable.
                 let (one, two) = unsafe { (bmi2(word, k), bmi2_two(word, k)) };
                 assert_eq!(one, naive(word, k), "{word:#x} {k}");
                 assert_two(two, word, k);
+                // SAFETY: as above.
+                assert_between(|wanted| unsafe { bmi2_between(word, k, wanted.into()) }, word, k);
             }
         }
     }

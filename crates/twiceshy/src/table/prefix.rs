@@ -32,10 +32,17 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         ignored: u32,
         stops: u64,
     ) -> u64 {
+        let found = self.prefixes_at_glance(glance, window, ignored, stops);
+        found & found.wrapping_neg()
+    }
+
+    /// Slots of the run that are prefixes of `window`, as [`find_prefix_at_glance`](Self::find_prefix_at_glance) finds the
+    /// first. Only that one is certain: 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn prefixes_at_glance(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
         // The lowest lane that is 0 is found for certain.
         let wrong = self.contradictions(glance, window, ignored, stops);
-        let found = wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance);
-        found & found.wrapping_neg()
+        wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance)
     }
 
     /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there

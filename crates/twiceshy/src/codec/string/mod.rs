@@ -286,7 +286,7 @@ impl<P: Payload> Strings<P> {
     ) -> Option<bool> {
         let home = table.address().home(cpu, first_word);
         table.prefetch_run(home);
-        let glance = table.glance_at(cpu, home)?;
+        let glance = table.look_at(cpu, home)?;
         Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
     }
 
@@ -369,7 +369,8 @@ impl<P: Payload> Strings<P> {
 
     #[inline(always)]
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
-        self.find_at_glance(table, glance, window) != 0
+        let own_bits = self.payload.head_bits();
+        table.prefixes_at_glance(glance, window & !low_mask(own_bits), own_bits, self.stops) != 0
     }
 
     /// The slot of the run that is a prefix of the window, as a bit: 0 if there is none.
