@@ -3,7 +3,8 @@
 //! With BMI2 this is one `pdep` and one count of trailing zeros: depositing the single bit `1 << k`
 //! into the set positions of `word` leaves exactly the k-th of them (Pandey et al., *A general-purpose
 //! counting filter*, section 3.3). Without BMI2, a word-parallel prefix sum of the byte counts finds
-//! the byte, and at most seven steps find the bit.
+//! the byte, and one of its bits, a byte each, the bit (Vigna, *Broadword implementation of rank/select queries*): no branch
+//! here, either, since which bit it is cannot be predicted.
 //!
 //! A run of the table lies between two neighbouring run ends, so the usual question is for two
 //! neighbouring set bits at once; [`bmi2_two`] answers it with the same single `pdep` and no branch. A query asks for what is
@@ -23,22 +24,25 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 /// Position of the set bit with `k` (at most 63) set bits below it, or [`NONE`].
 #[inline]
 pub(crate) fn portable(word: u64, k: u32) -> u32 {
-    if k >= word.count_ones() {
-        return NONE;
-    }
     // Byte i of `sums` becomes the number of set bits in the bytes 0..=i.
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
-    // The high bit of byte i tells whether sums[i] <= k; all sums are at most 64, so none borrows.
-    let below = ((ONES * u64::from(k)) | HIGHS).wrapping_sub(sums) & HIGHS;
-    let byte = below.count_ones();
-    let skipped = if byte == 0 { 0 } else { sums >> (8 * byte - 8) & 0xff };
-    let mut rest = word >> (8 * byte) & 0xff;
-    for _ in skipped..u64::from(k) {
-        rest &= rest - 1;
-    }
-    8 * byte + rest.trailing_zeros()
+    let byte_at = first_above(sums, k) & 56;
+    let k_in_byte = k - (sums << 8 >> byte_at & 0xff) as u32;
+    // Byte i has bit i of the byte, and then, for its part, the number of set bits up to there.
+    let bits = (word >> byte_at & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
+    let sums_in_byte = ((bits + !HIGHS) >> 7 & ONES).wrapping_mul(ONES);
+    let found = byte_at + first_above(sums_in_byte, k_in_byte) / 8;
+    select_unpredictable(u64::from(k) < sums >> 56, found, NONE)
+}
+
+/// The highest bit of the first byte that is more than `k`, of bytes of at most 64 in ascending order.
+#[inline]
+fn first_above(bytes: u64, k: u32) -> u32 {
+    // The high bit of a byte tells whether it is at most `k`; none borrows from the next.
+    let at_most = (ONES.wrapping_mul(u64::from(k)) | HIGHS).wrapping_sub(bytes);
+    (!at_most & HIGHS).trailing_zeros()
 }
 
 /// [`portable`] for `k` (at most 63) and `k + 1` at once. What does not exist is [`NONE`] as the first
