@@ -26,6 +26,9 @@ pub(crate) trait Payload: Copy + Eq + Debug {
     /// What an entry carries, and what a key brings along.
     type Value: Clone + Default + PartialEq + Debug;
 
+    /// What a query asks for beside a hash: nothing, if every entry whose string fits is an answer.
+    type Query;
+
     /// Whether all keys of an entry bring the same along.
     const ALIKE: bool = false;
 
@@ -48,9 +51,9 @@ pub(crate) trait Payload: Copy + Eq + Debug {
     /// Whether an entry with this value says what is to be said of a key with another.
     fn covers(self, entry: &Self::Value, key: &Self::Value) -> bool;
 
-    /// Whether a query that asks for a value meets an entry with another, if its hash begins with the entry's string.
+    /// Whether an entry with this value is what a query asks for whose hash begins with the entry's string.
     #[inline(always)]
-    fn meets(self, _entry: &Self::Value, _query: &Self::Value) -> bool {
+    fn meets(self, _entry: &Self::Value, _query: &Self::Query) -> bool {
         true
     }
 
@@ -68,6 +71,7 @@ pub(crate) struct Tags;
 
 impl Payload for Tags {
     type Value = u64;
+    type Query = ();
     const ALIKE: bool = true;
 
     #[inline(always)]

@@ -98,7 +98,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// The record to write after [`adapt`](Self::adapt) said [`Fixed`](super::Adapted::Fixed) for a key: as
     /// many bits of its hash as tell it from everything stored. `None` if the filter says *maybe* to the key.
     pub fn separate_record<K: Key + ?Sized>(&self, key: &K) -> Option<Record> {
-        self.core.separating_prefix(&KeyWords::new(&self.hasher, &key), &0).map(Record::Separate)
+        self.core.separating_prefix(&KeyWords::new(&self.hasher, &key), &()).map(Record::Separate)
     }
 }
 

@@ -138,7 +138,8 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// A core that counts no fingerprint yet.
     fn new(table: Table<B>, has_stop: bool, payload: P, remainder_bits: u32, growth: Growth) -> Self {
         let strings = Strings::new(table.shape(), has_stop, payload);
-        let (versions, counters) = (Versions::new(), Stats::default());
+        let versions = Versions::new(table.shape().part().bits());
+        let counters = Stats::default();
         Self { table, strings, entries: 0, len: 0, remainder_bits, growth, versions, counters }
     }
 
@@ -234,9 +235,9 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         Some(self.ticket_of(prefix, &place.entry))
     }
 
-    /// The fingerprint that a query meets which asks for a value, with a ticket.
-    pub(crate) fn query_value(&self, words: &impl Words, value: &P::Value) -> Option<Ticket<P::Value>> {
-        self.query(words).filter(|ticket| self.strings.payload().meets(&ticket.value, value))
+    /// The fingerprint that a query meets which asks for something, with a ticket.
+    pub(crate) fn query_for(&self, words: &impl Words, query: &P::Query) -> Option<Ticket<P::Value>> {
+        self.query(words).filter(|ticket| self.strings.payload().meets(&ticket.value, query))
     }
 
     /// The fingerprint that is a prefix of another string, as a whole.
@@ -246,11 +247,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     }
 
     /// As many bits of a query's hash as tell it from everything that it could be mistaken for; `None` if it is positive.
-    pub(crate) fn separating_prefix(&self, words: &impl Words, value: &P::Value) -> Option<Prefix> {
+    pub(crate) fn separating_prefix(&self, words: &impl Words, query: &P::Query) -> Option<Prefix> {
         let len = match self.find(words) {
             // Only keys that it is not mistaken for are under this fingerprint.
             (_, _, Found::Covered(entry)) => {
-                let is_met = self.strings.payload().meets(&self.value(&entry), value);
+                let is_met = self.strings.payload().meets(&self.value(&entry), query);
                 (!is_met).then(|| self.length(&entry))?
             }
             (_, _, Found::Between { common_bits, .. }) => (common_bits + 1).min(MAX_BITS),

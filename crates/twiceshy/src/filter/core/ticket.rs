@@ -42,18 +42,27 @@ impl Ticket {
 /// The versions of a filter.
 #[derive(Clone)]
 pub(super) struct Versions {
+    /// The first bits of a hash, which are the same for all hashes of a table.
+    part_bits: u32,
     stripes: [u64; 1 << STRIPE_BITS],
 }
 
 impl Versions {
-    pub(super) fn new() -> Self {
-        Self { stripes: [0; 1 << STRIPE_BITS] }
+    /// For a table whose hashes have their first bits in common.
+    pub(super) fn new(part_bits: u32) -> Self {
+        Self { part_bits, stripes: [0; 1 << STRIPE_BITS] }
+    }
+
+    /// The stripe of a hash.
+    #[inline(always)]
+    fn stripe(&self, hash: u64) -> usize {
+        (hash << self.part_bits >> (64 - STRIPE_BITS)) as usize
     }
 
     /// A key with this hash, or a fingerprint that begins like it, came, went or changed.
     #[inline(always)]
     pub(super) fn bump(&mut self, hash: u64) {
-        let stripe = &mut self.stripes[(hash >> (64 - STRIPE_BITS)) as usize];
+        let stripe = &mut self.stripes[self.stripe(hash)];
         *stripe = stripe.wrapping_add(1);
     }
 
@@ -69,7 +78,7 @@ impl Versions {
     #[inline(always)]
     pub(super) fn stamp(&self, prefix: &Prefix) -> u64 {
         let (first, last) = prefix.first_words().into_inner();
-        let stripes = (first >> (64 - STRIPE_BITS)) as usize..=(last >> (64 - STRIPE_BITS)) as usize;
+        let stripes = self.stripe(first)..=self.stripe(last);
         // Nearly always.
         if stripes.start() == stripes.end() {
             return self.stripes[*stripes.start()];
@@ -84,12 +93,18 @@ mod tests {
 
     #[test]
     fn a_stamp_changes_with_what_is_under_its_prefix_only() {
-        for len in [0, 1, 5, 6, 7, 20, 64] {
-            let prefix = Prefix::from_bits(0, len);
-            let mut versions = Versions::new();
+        for (part_bits, len) in
+            [0, 3].into_iter().flat_map(|part| [0, 1, 5, 6, 7, 20, 64].map(|len| (part, len)))
+        {
+            let (prefix, last) = (Prefix::from_bits(0, len), u64::MAX >> part_bits);
+            let mut versions = Versions::new(part_bits);
             let before = versions.stamp(&prefix);
-            versions.bump(u64::MAX);
-            assert_eq!(versions.stamp(&prefix) == before, len > 0, "{len} bits");
+            versions.bump(last);
+            assert_eq!(
+                versions.stamp(&prefix) == before,
+                len > part_bits,
+                "{len} bits, {part_bits} of the part"
+            );
             let before = versions.stamp(&prefix);
             versions.bump(0);
             assert_ne!(versions.stamp(&prefix), before);

@@ -30,7 +30,7 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Adapt<'k, P::Value> {
 
     fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Adapted> {
         if self.ticket.is_none() {
-            self.ticket = core.query_value(&reader.words(self.row), &reader.value(self.row));
+            self.ticket = core.query_for(&reader.words(self.row), &reader.query(self.row));
         }
         let Some(ticket) = &self.ticket else {
             let adapted = if self.was_positive { core.fixed_by_growth() } else { Adapted::NotPositive };

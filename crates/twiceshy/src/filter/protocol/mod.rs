@@ -220,6 +220,9 @@ pub(crate) trait Reader<P: Payload> {
     /// What a row brings along.
     fn value(&self, row: Row<'_>) -> P::Value;
 
+    /// What a query asks for that is written as a row.
+    fn query(&self, row: Row<'_>) -> P::Query;
+
     /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
     fn value_under(&self, _row: Row<'_>) -> Option<P::Value> {
         None
@@ -285,6 +288,8 @@ impl Reader<Tags> for Hasher {
     fn value(&self, row: Row<'_>) -> u64 {
         tag_of(row.value)
     }
+
+    fn query(&self, _: Row<'_>) {}
 }
 
 /// A filter of hashes that the caller has made.
@@ -307,6 +312,8 @@ impl Reader<Tags> for Raw {
     fn value(&self, row: Row<'_>) -> u64 {
         tag_of(row.value)
     }
+
+    fn query(&self, _: Row<'_>) {}
 }
 
 /// A tag as the value of a row: its bytes from the lowest to the highest that is not 0.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::ops::Range;
 
 use super::whole::neighbours;
 use super::*;
@@ -20,6 +21,7 @@ struct Nothing;
 
 impl Payload for Nothing {
     type Value = ();
+    type Query = ();
     const ALIKE: bool = true;
 
     fn in_head(self, (): &()) -> Option<u64> {
@@ -51,6 +53,8 @@ const MEMBER_BITS: u32 = 3;
 
 impl Payload for SmallSets {
     type Value = u8;
+    /// Any of these.
+    type Query = Range<u32>;
 
     fn head_bits(self) -> u32 {
         MEMBER_BITS
@@ -75,8 +79,8 @@ impl Payload for SmallSets {
         key & !entry == 0
     }
 
-    fn meets(self, entry: &u8, query: &u8) -> bool {
-        entry & query != 0
+    fn meets(self, entry: &u8, query: &Range<u32>) -> bool {
+        query.clone().any(|member| entry >> member & 1 == 1)
     }
 
     fn may_share(self, _: &u8, _: &u8) -> bool {
@@ -120,6 +124,8 @@ impl Reader<Nothing> for Points {
     }
 
     fn value(&self, _: Row<'_>) {}
+
+    fn query(&self, _: Row<'_>) {}
 
     fn value_under(&self, _: Row<'_>) -> Option<()> {
         Some(())
@@ -189,6 +195,11 @@ impl Reader<SmallSets> for Groups {
 
     fn value(&self, row: Row<'_>) -> u8 {
         1 << row.key[1]
+    }
+
+    fn query(&self, row: Row<'_>) -> Range<u32> {
+        let member = u32::from(row.key[1]);
+        member..member + 1
     }
 
     fn value_under(&self, row: Row<'_>) -> Option<u8> {
@@ -270,7 +281,7 @@ where
 
     fn is_positive(&self, key: &[u8]) -> bool {
         let row = self.row(key);
-        self.core.query_value(&self.reader.words(row), &self.reader.value(row)).is_some()
+        self.core.query_for(&self.reader.words(row), &self.reader.query(row)).is_some()
     }
 
     fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
@@ -306,7 +317,7 @@ where
                 assert!(was_positive && !self.members.contains_key(key));
                 self.fixed.extend(self.members.keys().map(|member| (key.to_vec(), member.clone())));
                 let row = self.row(key);
-                let lesson = self.core.separating_prefix(&self.reader.words(row), &self.reader.value(row));
+                let lesson = self.core.separating_prefix(&self.reader.words(row), &self.reader.query(row));
                 self.lessons.push(lesson.unwrap());
             }
             Adapted::WasMember => assert!(self.members.contains_key(key)),
