@@ -16,7 +16,7 @@
 
 use super::{counted, stop};
 use crate::bits::cpu::{Cpu, Kernel};
-use crate::table::Table;
+use crate::table::{Home, Table};
 
 /// Whether there is a prefix of `hash`.
 #[inline(always)]
@@ -82,9 +82,9 @@ impl<B: AsRef<[u8]>> Kernel for Longest<'_, B> {
 
 /// Removes the longest prefix of `window` if that takes no more than a glance; the usual removal.
 #[inline(always)]
-pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, window: u64) -> bool {
-    table.prefetch_block(quotient);
-    match table.glance(cpu, quotient) {
+pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, home: Home, window: u64) -> bool {
+    table.prefetch_block(home);
+    match table.glance_at(cpu, home) {
         Some(glance) if counted::is_plain(table, &glance) => {
             match table.only_prefix_at_glance(&glance, window) {
                 Some(rank) => table.remove_at_glance(cpu, &glance, rank),

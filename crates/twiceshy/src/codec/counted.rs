@@ -32,7 +32,7 @@
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{Full, Glance, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
+use crate::table::{Full, Glance, Home, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
 
 /// No slot of a run before this one holds a digit.
 pub(super) const FIRST_DIGIT: usize = 3;
@@ -308,25 +308,38 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 
 /// Inserts a remainder that is not there yet, if that takes no more than a glance; the usual insert.
 #[inline(always)]
-pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
-    table.prefetch_block(quotient);
-    if table.insert_first(cpu, quotient, remainder) {
-        return true;
-    }
-    match table.glance(cpu, quotient) {
-        Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
-            let rank = table.rank_at_glance(&glance, remainder);
-            table.insert_at_glance(cpu, &glance, rank, remainder)
+pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, home: Home, remainder: u64) -> bool {
+    table.prefetch_block(home);
+    table.insert_first(cpu, home, remainder) || cpu.outlined(InsertInRun { table, home, remainder })
+}
+
+/// [`insert_at_glance`] into a run that there is.
+struct InsertInRun<'a> {
+    table: &'a mut Table,
+    home: Home,
+    remainder: u64,
+}
+
+impl Kernel for InsertInRun<'_> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        let Self { table, home, remainder } = self;
+        match table.glance_at(cpu, home) {
+            Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
+                let rank = table.rank_at_glance(&glance, remainder);
+                table.insert_at_glance(cpu, &glance, rank, remainder)
+            }
+            _ => false,
         }
-        _ => false,
     }
 }
 
 /// Removes a remainder that is there once, if that takes no more than a glance; the usual removal.
 #[inline(always)]
-pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, quotient: u64, remainder: u64) -> bool {
-    table.prefetch_block(quotient);
-    match table.glance(cpu, quotient) {
+pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, home: Home, remainder: u64) -> bool {
+    table.prefetch_block(home);
+    match table.glance_at(cpu, home) {
         Some(glance) if table.count_at_glance(&glance, remainder) == 1 && is_plain(table, &glance) => {
             let rank = table.rank_at_glance(&glance, remainder);
             table.remove_at_glance(cpu, &glance, rank)

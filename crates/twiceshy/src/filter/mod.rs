@@ -21,15 +21,3 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod union;
-
-use crate::table::Shape;
-
-/// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that
-/// every update is slow.
-const MAX_LOAD_PERCENT: u64 = 95;
-
-/// How many slots may be in use.
-fn slot_limit(shape: &Shape) -> u64 {
-    // There are at most 2^48 quotients, so this does not overflow.
-    shape.slots() * MAX_LOAD_PERCENT / 100
-}

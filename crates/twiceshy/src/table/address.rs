@@ -97,6 +97,12 @@ impl Address {
         Home { block: cpu.field(hash, self.block_mask), number }
     }
 
+    /// [`home`](Self::home) and [`window`](Self::window).
+    #[inline(always)]
+    pub(crate) fn home_and_window<C: Cpu>(self, cpu: C, hash: u64) -> (Home, u64) {
+        (self.home(cpu, hash), self.window(cpu, hash))
+    }
+
     /// The bits after the quotient, as many as a slot has, if the first 64 bits reach that far; else they are not enough.
     #[inline(always)]
     pub(crate) fn window<C: Cpu>(self, cpu: C, hash: u64) -> u64 {

@@ -171,10 +171,10 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (words.used(self.lanes.slots), self.lanes.slots)
     }
 
-    /// Offsets from here on are saturated, or point after the block.
+    /// How many slots a block has; and offsets from here on are saturated, or point after the block.
     #[inline(always)]
-    pub(super) fn offset_limit(&self) -> u32 {
-        self.lanes.offset_limit
+    pub(super) fn block_limits(&self) -> (u32, u32) {
+        (self.lanes.slots, self.lanes.offset_limit)
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
@@ -199,7 +199,7 @@ impl Glance {
 impl Words {
     /// The header of the block that starts with `bytes`.
     #[inline(always)]
-    fn read<L: Layout>(bytes: &[u8]) -> Self {
+    pub(super) fn read<L: Layout>(bytes: &[u8]) -> Self {
         let word = |at| packed::load(bytes, at);
         let extension = if L::EXTENDED { word(EXTENSION_AT) } else { 0 };
         let (occupied, ends) = (word(OCCUPIED_AT), word(RUNEND_AT));

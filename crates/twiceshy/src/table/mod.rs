@@ -103,7 +103,7 @@ pub(crate) use iter::Runs;
 pub(crate) use layout::{Extended, Layout, Plain};
 pub(crate) use load::Loader;
 pub(crate) use locate::Run;
-pub(crate) use shape::Shape;
+pub(crate) use shape::{MAX_LOAD_PERCENT, Shape};
 pub(crate) use size::Size;
 pub(crate) use stretch::{Stretch, Stretches, WIDEST};
 
@@ -319,8 +319,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     /// Asks for the cache lines that an edit may read and shift: those of the block and of the next header.
     #[inline(always)]
-    pub(crate) fn prefetch_block(&self, quotient: u64) {
-        let block_at = self.shape.block_at(split(quotient).0);
+    pub(crate) fn prefetch_block(&self, home: Home) {
+        let block_at = self.shape.block_at(home.block);
         for line in 0..=2 {
             mem::prefetch(self.bytes(), block_at + line * 64);
         }

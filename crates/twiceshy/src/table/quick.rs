@@ -6,7 +6,7 @@
 
 use super::glance::{Glance, Words};
 use super::shift::{Moved, with_inserted, with_removed};
-use super::{BLOCK_QUOTIENTS, EXTENSION_AT, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
+use super::{BLOCK_QUOTIENTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::{bit, rank_below};
@@ -16,26 +16,27 @@ use crate::mem::Memory;
 const MOST_BLOCKS: u64 = 16;
 
 impl<L: Layout> Table<Memory, L> {
-    /// Starts a run of `quotient` with one head, if there is none and its block is not full: few instructions, so that several
+    /// Starts a run of a quotient with one head, if there is none and its block is not full: few instructions, so that several
     /// inserts wait for memory at the same time.
     #[inline(always)]
-    pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, quotient: u64, value: u64) -> bool {
-        let (block, home) = split(quotient);
-        let words = self.words(block);
-        let (free, slots) = self.used_of(&words);
-        if bit(words.occupied, home) || free >= slots || words.offset >= self.offset_limit() {
+    pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, home: Home, value: u64) -> bool {
+        let (block, home) = (home.block, home.number as u32);
+        let ((most, offset_limit), whole_blocks) = (self.block_limits(), self.shape.whole_blocks());
+        let (header, slots) = self.block_mut(block);
+        let words = Words::read::<L>(header);
+        let own_ends = words.run_ends().wrapping_shr(words.offset);
+        // The last slot in use is the end of a run or an extension, if the block's runs end in it.
+        let free = 64 - (words.ends | words.extension).leading_zeros();
+        let goes_on = words.occupied.count_ones() > own_ends.count_ones();
+        if goes_on || free >= most || words.offset >= offset_limit || block >= whole_blocks {
             return false;
         }
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let starts = words.run_ends() >> words.offset << 1 | 1;
-        let start = words.offset + cpu.select(starts, rank_below(words.occupied, home));
+        let start = words.offset + cpu.select(own_ends << 1 | 1, rank_below(words.occupied, home));
         // Extension slots of the run before may reach up to here.
-        if L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32)
-            || self.shape.first_slot(block) + u64::from(free) >= self.shape.total_slots()
-        {
+        if bit(words.occupied, home) || L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32) {
             return false;
         }
-        let (header, slots) = self.block_mut(block);
         packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
         packed::store(header, RUNEND_AT, with_inserted(words.ends, start) | 1 << start);
         if L::EXTENDED {

@@ -24,11 +24,18 @@ pub(crate) struct Shape {
     slots_at: u16,
     slots_bytes: u16,
     block_bytes: u16,
+    slots_words: u16,
+    slots: u64,
+    slot_limit: u64,
     total_slots: u64,
     blocks: u64,
+    whole_blocks: u64,
     /// To divide by the slots of a block: `2^64` divided by them, and 1 more.
     reciprocal: u64,
 }
+
+/// The largest share of the slots that may be in use, in percent: beyond it, clusters get so long that every update is slow.
+pub(crate) const MAX_LOAD_PERCENT: u64 = 95;
 
 impl Shape {
     pub(crate) const MAX_QUOTIENT_BITS: u32 = Size::MAX_QUOTIENT_BITS;
@@ -55,8 +62,12 @@ impl Shape {
             slots_at: Plain::BYTES as u16,
             slots_bytes: 0,
             block_bytes: 0,
+            slots_words: 0,
+            slots: 0,
+            slot_limit: 0,
             total_slots: 0,
             blocks: 0,
+            whole_blocks: 0,
             reciprocal: 0,
         }
         .measured()
@@ -67,8 +78,13 @@ impl Shape {
         // Blocks are whole bytes, since their slots are a multiple of eight.
         self.slots_bytes = u16::from(self.block_slots / 8) * u16::from(self.slot_bits);
         self.block_bytes = self.slots_at + self.slots_bytes;
-        self.total_slots = self.slots() + u64::from(self.spill_slots);
+        self.slots_words = self.slots_bytes.div_ceil(8);
+        self.slots = (u64::from(self.block_slots) << self.quotient_bits) / BLOCK_QUOTIENTS;
+        // There are at most 2^48 quotients, so this does not overflow.
+        self.slot_limit = self.slots * MAX_LOAD_PERCENT / 100;
+        self.total_slots = self.slots + u64::from(self.spill_slots);
         self.blocks = self.total_slots.div_ceil(self.block_slots());
+        self.whole_blocks = self.total_slots / self.block_slots();
         self.reciprocal = u64::MAX / u64::from(self.block_slots) + 1;
         self
     }
@@ -181,7 +197,13 @@ impl Shape {
     /// How many slots there are before the spill area.
     #[inline(always)]
     pub(crate) fn slots(&self) -> u64 {
-        (u64::from(self.block_slots) << self.quotient_bits) / BLOCK_QUOTIENTS
+        self.slots
+    }
+
+    /// How many slots should be in use at most.
+    #[inline(always)]
+    pub(crate) fn slot_limit(&self) -> u64 {
+        self.slot_limit
     }
 
     /// How many slots a block has.
@@ -207,6 +229,12 @@ impl Shape {
         self.blocks
     }
 
+    /// How many blocks have all their slots; the last one may not.
+    #[inline(always)]
+    pub(super) fn whole_blocks(&self) -> u64 {
+        self.whole_blocks
+    }
+
     /// Bytes of a block before its slots.
     #[inline(always)]
     pub(super) fn slots_at(&self) -> usize {
@@ -217,6 +245,12 @@ impl Shape {
     #[inline(always)]
     pub(super) fn slots_bytes(&self) -> usize {
         usize::from(self.slots_bytes)
+    }
+
+    /// Words that the slots of a block begin in; the next block may begin in the last of them.
+    #[inline(always)]
+    pub(super) fn slots_words(&self) -> usize {
+        usize::from(self.slots_words)
     }
 
     #[inline(always)]

@@ -61,10 +61,10 @@ impl<L: Layout> Table<Memory, L> {
     /// The header and the slots of a block.
     #[inline(always)]
     pub(super) fn block_mut(&mut self, block: u64) -> (&mut [u8], Slots<'_>) {
-        let (width, own) = (self.shape.slot_bits(), self.shape.slots_bytes() % 8);
-        let (at, len) = (self.shape.block_at(block), L::BYTES + self.shape.slots_bytes().next_multiple_of(8));
-        let (header, slots) = self.bytes_mut()[at..at + len].split_at_mut(L::BYTES);
-        (header, Slots { words: slots.as_chunks_mut().0, width, own: own as u32 * 8 })
+        let (width, own) = (self.shape.slot_bits(), self.shape.slots_bytes() as u32 * 8 % 64);
+        let (at, words) = (self.shape.block_at(block), self.shape.slots_words());
+        let (header, slots) = self.bytes_mut()[at..].split_at_mut(L::BYTES);
+        (header, Slots { words: &mut slots.as_chunks_mut().0[..words], width, own })
     }
 }
 
@@ -131,7 +131,8 @@ fn remove_bit(header: &mut [u8], field_at: usize, at: u32, last: u32, follows: u
 /// A word whose bits from `at` on moved up by one.
 #[inline(always)]
 pub(super) fn with_inserted(word: u64, at: u32) -> u64 {
-    word & !high_mask(at) | (word & high_mask(at)) << 1
+    // What moves up is doubled.
+    word.wrapping_add(word & high_mask(at))
 }
 
 /// A word whose bits after `at` moved down by one.

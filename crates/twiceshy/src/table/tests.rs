@@ -317,7 +317,7 @@ impl<L: Layout> Kernel for Quick<'_, L> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
-        if insert && table.insert_first(cpu, quotient, value) {
+        if insert && table.insert_first(cpu, Home::of(quotient), value) {
             return true;
         }
         let Some(glance) = table.glance(cpu, quotient) else { return false };

@@ -37,6 +37,7 @@ pub(crate) use payload::{Payload, Tags};
 
 use std::cmp::Ordering;
 
+use self::edit::InsertInRun;
 use super::stop;
 use crate::bits::cpu::Cpu;
 use crate::bits::word::low_mask;
@@ -318,30 +319,20 @@ impl<P: Payload> Strings<P> {
         first_word: u64,
         own: u64,
     ) -> bool {
-        let (quotient, window) = table.address().split(first_word);
-        table.prefetch_block(quotient);
+        let (home, window) = table.address().home_and_window(cpu, first_word);
+        table.prefetch_block(home);
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
         let value = window | u64::from(self.has_stop()) << own_bits | own;
-        if table.insert_first(cpu, quotient, value) {
-            return true;
-        }
-        match table.glance(cpu, quotient) {
-            // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
-            Some(glance) if !self.matches_at_glance(table, &glance, window) => {
-                let rank = table.rank_at_glance(&glance, value);
-                table.insert_at_glance(cpu, &glance, rank, value)
-            }
-            _ => false,
-        }
+        table.insert_first(cpu, home, value)
+            || cpu.outlined(InsertInRun { strings: self, table, home, window, value })
     }
 
     /// Whether [`insert_at_glance`](Self::insert_at_glance) would store an entry.
     #[inline(always)]
     pub(crate) fn has_room_at_glance<C: Cpu>(self, cpu: C, table: &Table, first_word: u64) -> bool {
-        let (quotient, window) = table.address().split(first_word);
-        let glance = table.glance(cpu, quotient);
-        glance.is_some_and(|glance| {
+        let (home, window) = table.address().home_and_window(cpu, first_word);
+        table.glance_at(cpu, home).is_some_and(|glance| {
             !self.matches_at_glance(table, &glance, window) && table.has_room_at_glance(&glance)
         })
     }

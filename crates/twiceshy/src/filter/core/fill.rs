@@ -6,7 +6,6 @@ use super::{Core, Neighbour};
 use crate::bits::cpu::Cpu;
 use crate::codec::string::{Marks, Payload, Strings};
 use crate::error::RebuildError;
-use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::mem::OutOfMemory;
 use crate::prefix::Prefix;
@@ -40,7 +39,7 @@ impl<P: Payload> Filler<P> {
         most_bytes: u64,
     ) -> Result<Self, OutOfMemory> {
         let strings = Strings::new(&shape, has_stop, payload);
-        let loader = Loader::new(shape, slot_limit(&shape))?.extending(most_bytes);
+        let loader = Loader::new(shape, shape.slot_limit())?.extending(most_bytes);
         Ok(Self {
             loader,
             strings,

@@ -11,7 +11,6 @@ use super::{Core, Neighbour};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Payload, mark};
 use crate::error::RebuildError;
-use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::prefix::Prefix;
 use crate::table::{Shape, Size};
@@ -32,7 +31,7 @@ impl<P: Payload> Core<P> {
     {
         let needed = self.used_slots() + other.used_slots();
         let smallest = self.size().max(other.size());
-        let fits = |size: &Size| needed <= slot_limit(&Shape::new(*size, 1));
+        let fits = |size: &Size| needed <= Shape::new(*size, 1).slot_limit();
         let fitting = smallest.and_larger().find(fits).unwrap_or(Shape::MAX_QUOTIENT_BITS.into());
         // Fingerprints that overlap take fewer slots than they did apart: two filters of the same keys fit where each did.
         let is_near = |size: &Size| *size < fitting && fitting.quotient_bits() <= size.quotient_bits() + 1;

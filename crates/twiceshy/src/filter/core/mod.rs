@@ -61,7 +61,6 @@ use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
 use crate::error::Full;
 use crate::filter::macros::kernel;
 use crate::filter::settings::with_limits;
-use crate::filter::slot_limit;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
@@ -213,7 +212,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// How many slots may be in use at the present size.
     #[inline(always)]
     pub(crate) fn capacity(&self) -> u64 {
-        slot_limit(self.table.shape())
+        self.table.shape().slot_limit()
     }
 
     /// Whether a fingerprint is a prefix of a hash.

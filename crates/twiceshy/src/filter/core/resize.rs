@@ -10,7 +10,6 @@ use super::{Core, Growth, Neighbour};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::Payload;
 use crate::error::{OutOfMemory, RebuildError};
-use crate::filter::slot_limit;
 use crate::hash::Words;
 use crate::prefix::Prefix;
 use crate::table::{Shape, Size};
@@ -66,7 +65,7 @@ impl<P: Payload> Core<P> {
         }
         let smaller = Size::steps().take_while(|size| *size < self.size());
         let sizes = smaller.filter_map(|size| self.shape_for(size));
-        for size in sizes.filter(|(shape, _)| self.entries <= slot_limit(shape)) {
+        for size in sizes.filter(|(shape, _)| self.entries <= shape.slot_limit()) {
             // Quotients get shorter, so no fingerprint is too short for them.
             let mut nobody =
                 |_: &Prefix| Ok::<Vec<Neighbour<Prefix, P::Value>>, std::convert::Infallible>(Vec::new());

@@ -9,7 +9,7 @@ use super::Core;
 use crate::codec::string::Payload;
 use crate::error::BuildError;
 use crate::filter::room::{Crowded, Effort, Remedy};
-use crate::filter::{MAX_LOAD_PERCENT, slot_limit};
+use crate::table::MAX_LOAD_PERCENT;
 use crate::table::{Full, Shape, Size};
 
 /// The share of the slots, in percent, that a capacity leaves free for adaptations.
@@ -47,7 +47,7 @@ pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
 
 /// The smallest size with room for `keys` keys and some adaptations.
 pub(crate) fn size_for(keys: u64) -> Result<Size, BuildError> {
-    let room = |size: Size| slot_limit(&Shape::new(size, 1)) - size.slots() * ADAPTATION_PERCENT / 100;
+    let room = |size: Size| Shape::new(size, 1).slot_limit() - size.slots() * ADAPTATION_PERCENT / 100;
     let max = room(Shape::MAX_QUOTIENT_BITS.into());
     let found = Size::steps().find(|size| keys <= room(*size));
     found.ok_or(BuildError::OutOfRange { what: "capacity", min: 0, max, found: keys })
@@ -120,7 +120,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         if !is_enough && let Some(doubled) = self.size().doubled().filter(may_have) {
             return Some(doubled);
         }
-        next.and_larger().find(|size| used.saturating_add(slots) <= slot_limit(&Shape::new(*size, 1)))
+        next.and_larger().find(|size| used.saturating_add(slots) <= Shape::new(*size, 1).slot_limit())
     }
 
     fn has_stop(&self) -> bool {

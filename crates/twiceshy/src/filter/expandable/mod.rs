@@ -536,17 +536,17 @@ kernel! {
 kernel! {
     InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
-        let (quotient, window) = table.address().split(hash);
+        let (home, window) = table.address().home_and_window(cpu, hash);
         let slot_bits = table.shape().slot_bits();
         let slot = stop::encode(window >> 1, slot_bits - 1, slot_bits);
-        counted::insert_at_glance(cpu, table, quotient, slot)
+        counted::insert_at_glance(cpu, table, home, slot)
     }
 }
 
 kernel! {
     RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
-        let (quotient, window) = table.address().split(hash);
-        aged::remove_at_glance(cpu, table, quotient, window)
+        let (home, window) = table.address().home_and_window(cpu, hash);
+        aged::remove_at_glance(cpu, table, home, window)
     }
 }

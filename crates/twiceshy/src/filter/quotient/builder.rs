@@ -5,7 +5,6 @@ use crate::error::BuildError;
 use crate::filter::settings::{
     self, DEFAULT_ERROR_RATE, check_rate, in_range, not_both, setters, with_limits,
 };
-use crate::filter::slot_limit;
 use crate::hash::Hasher;
 use crate::table::{Shape, Table};
 
@@ -132,7 +131,7 @@ impl Builder {
     /// The fewest remainder bits that keep the rate when the table is as full as it may be.
     fn remainder_bits_for_rate(&self) -> Result<u32, BuildError> {
         let rate = check_rate(self.error_rate.unwrap_or(DEFAULT_ERROR_RATE))?;
-        let load = crate::filter::MAX_LOAD_PERCENT as f64 / 100.0;
+        let load = crate::table::MAX_LOAD_PERCENT as f64 / 100.0;
         // The smallest rates make this infinite; any number beyond the hash will do for them.
         Ok((load / rate).log2().ceil().clamp(1.0, 9_999.0) as u32)
     }
@@ -140,5 +139,5 @@ impl Builder {
 
 /// The fewest quotient bits with room for `keys` keys.
 fn quotient_bits_for(keys: u64, what: &'static str) -> Result<u32, BuildError> {
-    settings::quotient_bits_for(what, keys, |bits| slot_limit(&Shape::new(bits, 1)))
+    settings::quotient_bits_for(what, keys, |bits| Shape::new(bits, 1).slot_limit())
 }

@@ -8,7 +8,6 @@ use super::iter::{Fingerprint, Iter};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::bits::word::field_mask;
 use crate::codec::counted;
-use crate::filter::slot_limit;
 use crate::mem::OutOfMemory;
 use crate::table::{Loader, NoRoom, Shape, Table};
 
@@ -134,7 +133,7 @@ impl Filler {
 
 /// An empty table, with a larger spill area if need be and the filter may grow.
 fn loader(shape: Shape, may_extend: bool) -> Result<Loader, OutOfMemory> {
-    Ok(Loader::new(shape, slot_limit(&shape))?.extending(if may_extend { u64::MAX } else { 0 }))
+    Ok(Loader::new(shape, shape.slot_limit())?.extending(if may_extend { u64::MAX } else { 0 }))
 }
 
 /// Appends an entry to a table, or nothing if it does not fit.

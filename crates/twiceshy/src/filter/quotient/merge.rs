@@ -4,7 +4,6 @@ use super::QuotientFilter;
 use super::fill::{FillError, Filled, fill};
 use super::iter::{Fingerprint, Iter};
 use crate::error::MergeError;
-use crate::filter::slot_limit;
 use crate::filter::union::{Union, union_of};
 use crate::table::{Shape, Table};
 
@@ -66,7 +65,7 @@ impl QuotientFilter {
         let needed = sources.used_slots();
         let fitting = (1..=Shape::MAX_QUOTIENT_BITS)
             .map_while(|bits| sources.shape(bits))
-            .find(|shape| needed <= slot_limit(shape));
+            .find(|shape| needed <= shape.slot_limit());
         let shape = fitting.ok_or_else(|| sources.not_enough_bits())?;
         // Copies that meet may need more slots together than apart, and narrower slots more for counts.
         let (table, filled) = sources.fill(shape, (sources.bits - 1).min(Shape::MAX_QUOTIENT_BITS))?;

@@ -42,7 +42,6 @@ use crate::codec::counted::{self, Change};
 use crate::error::{self, BuildError, InsertError};
 use crate::filter::macros::{cloned, hashing, kernel, shown};
 use crate::filter::room::{Crowded, Effort, Remedy};
-use crate::filter::slot_limit;
 use crate::hash::{Hasher, hashed, tried};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
@@ -141,7 +140,9 @@ impl QuotientFilter {
     #[inline]
     fn insert_at_glance(&mut self, hash: u64) -> bool {
         let inserted = self.has_room() && dispatch(InsertAtGlance { table: &mut self.table, hash });
-        self.count_new(inserted);
+        if inserted {
+            self.count_new(true);
+        }
         inserted
     }
 
@@ -202,7 +203,7 @@ impl QuotientFilter {
         loop {
             let table = larger.as_ref().unwrap_or(&self.table);
             let shape = *table.shape();
-            let crowded = Crowded { why, effort, used: table.used(), limit: slot_limit(&shape) };
+            let crowded = Crowded { why, effort, used: table.used(), limit: shape.slot_limit() };
             let may_grow = shape.quotient_bits() < self.max_quotient_bits;
             match crowded.remedy(|| may_grow, || may_grow) {
                 Remedy::TryHarder => {
@@ -350,7 +351,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
 
     /// How many slots may be in use at the present size, which is how many different keys fit.
     pub fn capacity(&self) -> u64 {
-        slot_limit(self.table.shape())
+        self.table.shape().slot_limit()
     }
 
     /// The share of the slots that is in use.
@@ -455,16 +456,16 @@ kernel! {
 kernel! {
     InsertAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
-        let (quotient, remainder) = table.address().split(hash);
-        counted::insert_at_glance(cpu, table, quotient, remainder)
+        let (home, remainder) = table.address().home_and_window(cpu, hash);
+        counted::insert_at_glance(cpu, table, home, remainder)
     }
 }
 
 kernel! {
     RemoveAtGlance<'a> { table: &'a mut Table, hash: u64 } -> bool
     |cpu| {
-        let (quotient, remainder) = table.address().split(hash);
-        counted::remove_at_glance(cpu, table, quotient, remainder)
+        let (home, remainder) = table.address().home_and_window(cpu, hash);
+        counted::remove_at_glance(cpu, table, home, remainder)
     }
 }
 
@@ -478,6 +479,6 @@ kernel! {
 
 impl<'a> ChangeCount<'a> {
     fn new(table: &'a mut Table, hash: u64, change: Change, effort: Effort) -> Self {
-        Self { limits: effort.limits(table.used(), slot_limit(table.shape())), table, hash, change }
+        Self { limits: effort.limits(table.used(), table.shape().slot_limit()), table, hash, change }
     }
 }

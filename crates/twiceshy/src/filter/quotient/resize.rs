@@ -7,7 +7,6 @@
 use super::QuotientFilter;
 use super::fill::refill;
 use crate::error::ResizeError;
-use crate::filter::slot_limit;
 use crate::table::{Shape, Table};
 
 impl QuotientFilter {
@@ -29,10 +28,10 @@ impl QuotientFilter {
         // Narrower slots may need more of them for counts: look before taking a size.
         for quotient_bits in self.quotient_bits() + 1.. {
             let shape = self.shape_for(quotient_bits)?;
-            if self.distinct().saturating_add(additional) > slot_limit(&shape) {
+            if self.distinct().saturating_add(additional) > shape.slot_limit() {
                 continue;
             }
-            let has_room = |table: &Table| table.used().saturating_add(additional) <= slot_limit(&shape);
+            let has_room = |table: &Table| table.used().saturating_add(additional) <= shape.slot_limit();
             if let Some(table) = refill(&self.table, shape)?.filter(has_room) {
                 self.table = table;
                 return Ok(());
@@ -46,7 +45,7 @@ impl QuotientFilter {
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         // Wider slots may need fewer of them for counts, but one for each fingerprint.
         let fits =
-            |bits: &u32| self.shape_for(*bits).is_ok_and(|shape| self.distinct() <= slot_limit(&shape));
+            |bits: &u32| self.shape_for(*bits).is_ok_and(|shape| self.distinct() <= shape.slot_limit());
         for quotient_bits in (1..self.quotient_bits()).filter(fits).collect::<Vec<_>>() {
             match self.resize(quotient_bits) {
                 Err(ResizeError::Full { .. }) => continue,
