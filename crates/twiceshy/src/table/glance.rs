@@ -23,7 +23,7 @@ use std::hint::select_unpredictable;
 use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Run, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
-use crate::bits::word::{bit, high_mask, low_mask, rank_below};
+use crate::bits::word::{bit, low_mask, rank_below};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
 const MOST_LANES: usize = 6;
@@ -102,7 +102,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let words = Words::read::<L>(bytes.bytes());
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
+        let own_ends = words.own_ends() << 1 | 1;
         let (start, end) = cpu.select_two(own_ends, rank_below(occupied, home));
         let (start, end) = (offset + start, offset.wrapping_add(end));
         // If the numbers make no sense, any slot will do.
@@ -136,7 +136,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         let words = Words::read::<L>(bytes.bytes());
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let own_ends = words.run_ends().wrapping_shr(offset) << 1 | 1;
+        let own_ends = words.own_ends() << 1 | 1;
         let run = cpu.between(own_ends, rank_below(occupied, home), bit(occupied, home));
         let slots = bytes.fields(offset.wrapping_add(run.start));
         if L::EXTENDED {
@@ -171,10 +171,16 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (words.used(self.lanes.slots), self.lanes.slots)
     }
 
-    /// How many slots a block has; and offsets from here on are saturated, or point after the block.
+    /// How many slots a block has.
     #[inline(always)]
-    pub(super) fn block_limits(&self) -> (u32, u32) {
-        (self.lanes.slots, self.lanes.offset_limit)
+    pub(super) fn slots_of_block(&self) -> u32 {
+        self.lanes.slots
+    }
+
+    /// Offsets from here on are saturated, or point after the block.
+    #[inline(always)]
+    pub(super) fn offset_limit(&self) -> u32 {
+        self.lanes.offset_limit
     }
 
     /// Whether the place where the run begins, or would begin, follows from the block alone.
@@ -216,10 +222,25 @@ impl Words {
     /// earlier blocks, reach into the next.
     #[inline(always)]
     fn used(&self, slots: u32) -> u32 {
-        let own_ends = self.run_ends() & high_mask(self.offset % u64::BITS);
-        let goes_on = self.occupied.count_ones() > own_ends.count_ones() || self.offset >= slots;
-        // The last slot in use is the end of a run or an extension.
-        if goes_on { slots } else { 64 - (self.ends | self.extension).leading_zeros() }
+        if self.goes_on() || self.offset >= slots { slots } else { self.last_slot_end() }
+    }
+
+    /// The run ends of the block's own quotients, from its first own slot on; any bits, if that is in another block.
+    #[inline(always)]
+    pub(super) fn own_ends(&self) -> u64 {
+        self.run_ends().wrapping_shr(self.offset)
+    }
+
+    /// Whether runs of the block end in a later one, if they begin in this.
+    #[inline(always)]
+    pub(super) fn goes_on(&self) -> bool {
+        self.occupied.count_ones() > self.own_ends().count_ones()
+    }
+
+    /// How many slots are in use, if all runs end in the block: the last one is the end of a run or an extension.
+    #[inline(always)]
+    pub(super) fn last_slot_end(&self) -> u32 {
+        64 - (self.ends | self.extension).leading_zeros()
     }
 }
 

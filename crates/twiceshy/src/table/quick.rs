@@ -21,18 +21,16 @@ impl<L: Layout> Table<Memory, L> {
     #[inline(always)]
     pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, home: Home, value: u64) -> bool {
         let (block, home) = (home.block, home.number as u32);
-        let ((most, offset_limit), whole_blocks) = (self.block_limits(), self.shape.whole_blocks());
+        let (most, offset_limit) = (self.slots_of_block(), self.offset_limit());
+        let whole_blocks = self.shape.whole_blocks();
         let (header, slots) = self.block_mut(block);
         let words = Words::read::<L>(header);
-        let own_ends = words.run_ends().wrapping_shr(words.offset);
-        // The last slot in use is the end of a run or an extension, if the block's runs end in it.
-        let free = 64 - (words.ends | words.extension).leading_zeros();
-        let goes_on = words.occupied.count_ones() > own_ends.count_ones();
-        if goes_on || free >= most || words.offset >= offset_limit || block >= whole_blocks {
+        let free = words.last_slot_end();
+        if words.goes_on() || free >= most || words.offset >= offset_limit || block >= whole_blocks {
             return false;
         }
         // See `run_in_block`: a virtual run end before the block's own ones.
-        let start = words.offset + cpu.select(own_ends << 1 | 1, rank_below(words.occupied, home));
+        let start = words.offset + cpu.select(words.own_ends() << 1 | 1, rank_below(words.occupied, home));
         // Extension slots of the run before may reach up to here.
         if bit(words.occupied, home) || L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32) {
             return false;
@@ -57,13 +55,15 @@ impl<L: Layout> Table<Memory, L> {
         value: u64,
     ) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, end) = (start + rank, start + len);
-        let (free, slots) = self.used_of(&words);
-        if !self.is_placed(glance) || end >= slots {
-            return false;
-        }
-        if free >= slots || self.shape.first_slot(block) + u64::from(free) >= self.shape.total_slots() {
-            return cpu.outlined(InsertInFull { table: self, glance, rank, value });
+        let (at, end) = (start.wrapping_add(rank), start.wrapping_add(len));
+        let free = words.last_slot_end();
+        // Before a free slot every run begins and ends, though extension slots of the run before may reach up to this one.
+        if words.goes_on()
+            || free >= self.slots_of_block()
+            || L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32)
+            || block >= self.shape.whole_blocks()
+        {
+            return cpu.outlined(InsertInFull { table: self, glance: *glance, rank, value });
         }
         let (header, slots) = self.block_mut(block);
         packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
@@ -85,10 +85,13 @@ impl<L: Layout> Table<Memory, L> {
             && self.free_slot_near(block, words).is_some()
     }
 
-    /// [`insert_at_glance`](Self::insert_at_glance) into a block that is full: something moves to later blocks.
+    /// [`insert_at_glance`](Self::insert_at_glance) into any block, also one that is full: something moves to later blocks.
     #[inline(always)]
     fn insert_in_full(&mut self, glance: &Glance, rank: u32, value: u64) -> bool {
         let Glance { block, words, home, start, len, .. } = *glance;
+        if !self.is_placed(glance) || start + len > self.last_slot() {
+            return false;
+        }
         let Some(free) = self.free_slot_near(block, words) else { return false };
         self.shift_in_from(block, start + rank, free, Moved { value, ..Moved::default() });
         let ends = self.word(block, RUNEND_AT) & !old_last(len, start + len) | 1 << (start + len);
@@ -126,7 +129,7 @@ impl<L: Layout> Table<Memory, L> {
         let Glance { block, words, home, start, len, .. } = *glance;
         let (at, (used, slots)) = (start + rank, self.used_of(&words));
         if used >= slots {
-            return cpu.outlined(RemoveFromFull { table: self, glance, rank });
+            return cpu.outlined(RemoveFromFull { table: self, glance: *glance, rank });
         }
         let (header, slots) = self.block_mut(block);
         packed::store(header, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
@@ -221,7 +224,7 @@ fn new_last(len: u32, start: u32) -> u64 {
 
 struct InsertInFull<'a, L> {
     table: &'a mut Table<Memory, L>,
-    glance: &'a Glance,
+    glance: Glance,
     rank: u32,
     value: u64,
 }
@@ -230,13 +233,13 @@ impl<L: Layout> Kernel for InsertInFull<'_, L> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) -> bool {
-        self.table.insert_in_full(self.glance, self.rank, self.value)
+        self.table.insert_in_full(&self.glance, self.rank, self.value)
     }
 }
 
 struct RemoveFromFull<'a, L> {
     table: &'a mut Table<Memory, L>,
-    glance: &'a Glance,
+    glance: Glance,
     rank: u32,
 }
 
@@ -244,6 +247,6 @@ impl<L: Layout> Kernel for RemoveFromFull<'_, L> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) -> bool {
-        self.table.remove_from_full(self.glance, self.rank)
+        self.table.remove_from_full(&self.glance, self.rank)
     }
 }
