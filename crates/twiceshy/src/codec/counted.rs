@@ -310,29 +310,10 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(cpu: C, table: &mut Table, home: Home, remainder: u64) -> bool {
     table.prefetch_block(home);
-    table.insert_first(cpu, home, remainder) || cpu.outlined(InsertInRun { table, home, remainder })
-}
-
-/// [`insert_at_glance`] into a run that there is.
-struct InsertInRun<'a> {
-    table: &'a mut Table,
-    home: Home,
-    remainder: u64,
-}
-
-impl Kernel for InsertInRun<'_> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { table, home, remainder } = self;
-        match table.glance_at(cpu, home) {
-            Some(glance) if table.find_at_glance(&glance, remainder, 0) == 0 && is_plain(table, &glance) => {
-                let rank = table.rank_at_glance(&glance, remainder);
-                table.insert_at_glance(cpu, &glance, rank, remainder)
-            }
-            _ => false,
-        }
-    }
+    table.insert_at_glance(cpu, home, remainder, |table, glance| {
+        let is_new = table.find_at_glance(glance, remainder, 0) == 0 && is_plain(table, glance);
+        is_new.then(|| table.rank_at_glance(glance, remainder))
+    })
 }
 
 /// Removes a remainder that is there once, if that takes no more than a glance; the usual removal.

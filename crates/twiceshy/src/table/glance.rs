@@ -96,10 +96,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Looks at the run of a quotient, given where it is; `None` if it takes more than a glance.
     #[inline(always)]
     pub(crate) fn glance_at<C: Cpu>(&self, cpu: C, home: Home) -> Option<Glance> {
-        let (lanes, width) = (&self.lanes, self.shape.slot_bits());
-        let (block, home) = (home.block, home.number as u32);
-        let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width as u8)?;
-        let words = Words::read::<L>(bytes.bytes());
+        let (lanes, block, home) = (&self.lanes, home.block, home.number as u32);
+        let (words, bytes) = self.words_and_slots(block)?;
         let Words { offset, occupied, extension, .. } = words;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = words.own_ends() << 1 | 1;
@@ -130,26 +128,49 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// where a run would begin that is not there.
     #[inline(always)]
     pub(crate) fn look_at<C: Cpu>(&self, cpu: C, home: Home) -> Option<Glance> {
-        let (lanes, width) = (&self.lanes, self.shape.slot_bits());
-        let (block, home) = (home.block, home.number as u32);
-        let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width as u8)?;
-        let words = Words::read::<L>(bytes.bytes());
-        let Words { offset, occupied, extension, .. } = words;
+        let (words, bytes) = self.words_and_slots(home.block)?;
+        let is_wanted = bit(words.occupied, home.number as u32);
+        let glance = self.look_into(cpu, home, words, bytes, is_wanted)?;
+        (words.offset < self.lanes.offset_limit).then_some(glance)
+    }
+
+    /// [`look_at`](Self::look_at), given the words of the block, whose offset is known to be usual; nothing is looked at
+    /// unless it is wanted.
+    #[inline(always)]
+    pub(super) fn look_into<C: Cpu>(
+        &self,
+        cpu: C,
+        home: Home,
+        words: Words,
+        bytes: Block<'_>,
+        is_wanted: bool,
+    ) -> Option<Glance> {
+        let (lanes, Home { block, number }) = (&self.lanes, home);
+        let number = number as u32;
         // See `run_in_block`: a virtual run end before the block's own ones.
         let own_ends = words.own_ends() << 1 | 1;
-        let run = cpu.between(own_ends, rank_below(occupied, home), bit(occupied, home));
-        let slots = bytes.fields(offset.wrapping_add(run.start));
+        let run = cpu.between(own_ends, rank_below(words.occupied, number), is_wanted);
+        let start = words.offset.wrapping_add(run.start);
+        let slots = bytes.fields(start);
         if L::EXTENDED {
             // Neither the slots of the run nor the one after it may be extensions; one of the next block may be.
-            let plain = (lanes.slots_of_word & !extension).wrapping_shr(offset);
+            let plain = (lanes.slots_of_word & !words.extension).wrapping_shr(words.offset);
             if (run.bits | run.bits << 1) & !plain != 0 {
                 return None;
             }
         }
-        if !run.is_whole || run.len > lanes.count || offset >= lanes.offset_limit {
+        if !run.is_whole || run.len > lanes.count {
             return None;
         }
-        Some(Glance { block, words, home, start: offset.wrapping_add(run.start), len: run.len, slots })
+        Some(Glance { block, words, home: number, start, len: run.len, slots })
+    }
+
+    /// The header of a block, and its bytes; `None` if there is no such block.
+    #[inline(always)]
+    pub(super) fn words_and_slots(&self, block: u64) -> Option<(Words, Block<'_>)> {
+        let width = self.shape.slot_bits() as u8;
+        let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width)?;
+        Some((Words::read::<L>(bytes.bytes()), bytes))
     }
 
     /// The header of a block.

@@ -16,58 +16,46 @@ use crate::mem::Memory;
 const MOST_BLOCKS: u64 = 16;
 
 impl<L: Layout> Table<Memory, L> {
-    /// Starts a run of a quotient with one head, if there is none and its block is not full: few instructions, so that several
-    /// inserts wait for memory at the same time.
-    #[inline(always)]
-    pub(crate) fn insert_first<C: Cpu>(&mut self, cpu: C, home: Home, value: u64) -> bool {
-        let (block, home) = (home.block, home.number as u32);
-        let (most, offset_limit) = (self.slots_of_block(), self.offset_limit());
-        let whole_blocks = self.shape.whole_blocks();
-        let (header, slots) = self.block_mut(block);
-        let words = Words::read::<L>(header);
-        let free = words.last_slot_end();
-        if words.goes_on() || free >= most || words.offset >= offset_limit || block >= whole_blocks {
-            return false;
-        }
-        // See `run_in_block`: a virtual run end before the block's own ones.
-        let start = words.offset + cpu.select(words.own_ends() << 1 | 1, rank_below(words.occupied, home));
-        // Extension slots of the run before may reach up to here.
-        if bit(words.occupied, home) || L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32) {
-            return false;
-        }
-        packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
-        packed::store(header, RUNEND_AT, with_inserted(words.ends, start) | 1 << start);
-        if L::EXTENDED {
-            packed::store(header, EXTENSION_AT, with_inserted(words.extension, start));
-        }
-        slots.insert(start, free, value);
-        self.used += 1;
-        true
-    }
-
-    /// Inserts a head into the run, after `rank` others.
+    /// Inserts a head into the run of a quotient, or starts one. `rank` looks at a run that there is and tells how many heads of
+    /// it come before the new one, `None` if it must not be inserted like this. Few instructions, so that several inserts wait
+    /// for memory at the same time.
     #[inline(always)]
     pub(crate) fn insert_at_glance<C: Cpu>(
         &mut self,
         cpu: C,
-        glance: &Glance,
-        rank: u32,
+        home: Home,
         value: u64,
+        rank: impl FnOnce(&Self, &Glance) -> Option<u32>,
     ) -> bool {
-        let Glance { block, words, home, start, len, .. } = *glance;
-        let (at, end) = (start.wrapping_add(rank), start.wrapping_add(len));
-        let free = words.last_slot_end();
-        // Before a free slot every run begins and ends, though extension slots of the run before may reach up to this one.
+        let Some((words, bytes)) = self.words_and_slots(home.block) else { return false };
+        let (number, free) = (home.number as u32, words.last_slot_end());
         if words.goes_on()
             || free >= self.slots_of_block()
-            || L::EXTENDED && bit(words.extension, start % BLOCK_QUOTIENTS as u32)
-            || block >= self.shape.whole_blocks()
+            || words.offset >= self.offset_limit()
+            || home.block >= self.shape.whole_blocks()
         {
-            return cpu.outlined(InsertInFull { table: self, glance: *glance, rank, value });
+            return cpu.outlined(InsertInFull { table: self, home, value, rank });
         }
-        let (header, slots) = self.block_mut(block);
-        packed::store(header, OCCUPIED_AT, words.occupied | 1 << home);
-        packed::store(header, RUNEND_AT, with_inserted(words.ends, at) & !old_last(len, end) | 1 << end);
+        // See `run_in_block`: a virtual run end before the block's own ones.
+        let (own_ends, before) = (words.own_ends() << 1 | 1, rank_below(words.occupied, number));
+        // Whether there is a run is a coin toss, so most of the work comes after it.
+        let (at, end, old_last);
+        if bit(words.occupied, number) {
+            let Some(glance) = self.look_into(cpu, home, words, bytes, true) else { return false };
+            let Some(rank) = rank(self, &glance) else { return false };
+            (at, end) = (glance.start + rank, glance.start + glance.len);
+            old_last = 1 << (end - 1);
+        } else {
+            at = words.offset + cpu.select(own_ends, before);
+            (end, old_last) = (at, 0);
+            // Extension slots of the run before may reach up to here.
+            if L::EXTENDED && bit(words.extension, at % BLOCK_QUOTIENTS as u32) {
+                return false;
+            }
+        }
+        let (header, slots) = self.block_mut(home.block);
+        packed::store(header, OCCUPIED_AT, words.occupied | 1 << number);
+        packed::store(header, RUNEND_AT, with_inserted(words.ends, at) & !old_last | 1 << end);
         if L::EXTENDED {
             packed::store(header, EXTENSION_AT, with_inserted(words.extension, at));
         }
@@ -87,11 +75,20 @@ impl<L: Layout> Table<Memory, L> {
 
     /// [`insert_at_glance`](Self::insert_at_glance) into any block, also one that is full: something moves to later blocks.
     #[inline(always)]
-    fn insert_in_full(&mut self, glance: &Glance, rank: u32, value: u64) -> bool {
-        let Glance { block, words, home, start, len, .. } = *glance;
-        if !self.is_placed(glance) || start + len > self.last_slot() {
+    fn insert_in_full<C: Cpu>(
+        &mut self,
+        cpu: C,
+        home: Home,
+        value: u64,
+        rank: impl FnOnce(&Self, &Glance) -> Option<u32>,
+    ) -> bool {
+        let Some(glance) = self.glance_at(cpu, home) else { return false };
+        let Glance { block, words, home, start, len, .. } = glance;
+        if !self.is_placed(&glance) || start + len > self.last_slot() {
             return false;
         }
+        let rank = if len == 0 { Some(0) } else { rank(self, &glance) };
+        let Some(rank) = rank else { return false };
         let Some(free) = self.free_slot_near(block, words) else { return false };
         self.shift_in_from(block, start + rank, free, Moved { value, ..Moved::default() });
         let ends = self.word(block, RUNEND_AT) & !old_last(len, start + len) | 1 << (start + len);
@@ -222,18 +219,18 @@ fn new_last(len: u32, start: u32) -> u64 {
     u64::from(len > 1).wrapping_shl((start + len).wrapping_sub(2))
 }
 
-struct InsertInFull<'a, L> {
+struct InsertInFull<'a, L, F> {
     table: &'a mut Table<Memory, L>,
-    glance: Glance,
-    rank: u32,
+    home: Home,
     value: u64,
+    rank: F,
 }
 
-impl<L: Layout> Kernel for InsertInFull<'_, L> {
+impl<L: Layout, F: FnOnce(&Table<Memory, L>, &Glance) -> Option<u32>> Kernel for InsertInFull<'_, L, F> {
     type Output = bool;
     #[inline(always)]
-    fn run<C: Cpu>(self, _: C) -> bool {
-        self.table.insert_in_full(&self.glance, self.rank, self.value)
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        self.table.insert_in_full(cpu, self.home, self.value, self.rank)
     }
 }
 

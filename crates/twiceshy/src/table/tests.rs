@@ -317,9 +317,6 @@ impl<L: Layout> Kernel for Quick<'_, L> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, quotient, value, insert } = self;
-        if insert && table.insert_first(cpu, Home::of(quotient), value) {
-            return true;
-        }
         let Some(glance) = table.glance(cpu, quotient) else { return false };
         let rank = table.rank_at_glance(&glance, value);
         assert_eq!(table.find_at_glance(&glance, value, 0) > 0, table.count_at_glance(&glance, value) > 0);
@@ -336,7 +333,8 @@ impl<L: Layout> Kernel for Quick<'_, L> {
         match (insert, table.count_at_glance(&glance, value)) {
             (true, _) => {
                 let has_room = table.has_room_at_glance(&glance);
-                assert_eq!(table.insert_at_glance(cpu, &glance, rank, value), has_room);
+                let home = Home::of(quotient);
+                assert_eq!(table.insert_at_glance(cpu, home, value, |_, _| Some(rank)), has_room);
                 has_room
             }
             (false, 0) => false,

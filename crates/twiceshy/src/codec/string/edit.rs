@@ -7,7 +7,7 @@ use super::{Entry, Found, Payload, Strings, Table};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
-use crate::table::{Edit, Full, Home, Limits, Run, Slot};
+use crate::table::{Edit, Full, Limits, Run, Slot};
 
 /// An entry and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,32 +111,6 @@ impl<P: Payload, W: Words> Kernel for InsertNew<'_, P, W> {
         match stored {
             Ok(()) => Outcome::Stored,
             Err(why) => Outcome::Full(why),
-        }
-    }
-}
-
-/// Stores an entry of one slot in a run that there is, if no entry is a prefix of the window and that takes no more than a
-/// glance.
-pub(super) struct InsertInRun<'a, P> {
-    pub(super) strings: Strings<P>,
-    pub(super) table: &'a mut Table,
-    pub(super) home: Home,
-    pub(super) window: u64,
-    pub(super) value: u64,
-}
-
-impl<P: Payload> Kernel for InsertInRun<'_, P> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { strings, table, home, window, value } = self;
-        match table.glance_at(cpu, home) {
-            // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
-            Some(glance) if !strings.matches_at_glance(table, &glance, window) => {
-                let rank = table.rank_at_glance(&glance, value);
-                table.insert_at_glance(cpu, &glance, rank, value)
-            }
-            _ => false,
         }
     }
 }

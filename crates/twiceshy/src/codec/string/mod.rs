@@ -37,7 +37,6 @@ pub(crate) use payload::{Payload, Tags};
 
 use std::cmp::Ordering;
 
-use self::edit::InsertInRun;
 use super::stop;
 use crate::bits::cpu::Cpu;
 use crate::bits::word::low_mask;
@@ -324,8 +323,10 @@ impl<P: Payload> Strings<P> {
         let own_bits = self.payload.head_bits();
         let window = window & !low_mask(own_bits);
         let value = window | u64::from(self.has_stop()) << own_bits | own;
-        table.insert_first(cpu, home, value)
-            || cpu.outlined(InsertInRun { strings: self, table, home, window, value })
+        table.insert_at_glance(cpu, home, value, |table, glance| {
+            // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
+            (!self.matches_at_glance(table, glance, window)).then(|| table.rank_at_glance(glance, value))
+        })
     }
 
     /// Whether [`insert_at_glance`](Self::insert_at_glance) would store an entry.
