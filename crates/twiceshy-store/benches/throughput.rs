@@ -137,6 +137,16 @@ fn compare(kind: EngineKind, options: &Options) {
             }
         }
     });
+    // What a store adds to the answer of its filter.
+    let in_memory = by_turns::<2>(TURNS, |who, turn| {
+        let keys = (turn * per_turn_asked..(turn + 1) * per_turn_asked).map(|number| key(3, number));
+        match who {
+            0 => merged
+                .with_filter(|filter| keys.for_each(|key| assert!(!filter.contains(key.as_slice()))))
+                .expect("readable"),
+            _ => keys.for_each(|key| assert!(asked(1, &key).expect("readable").is_none())),
+        }
+    });
     let stats = merged.stats().expect("readable");
     let bits = stats.filter_bytes as f64 * 8.0 / loaded as f64;
     println!("\n{}, thousands per second (ratio to the bare engine):", kind.name());
@@ -150,11 +160,13 @@ fn compare(kind: EngineKind, options: &Options) {
     }
     let [bare, merged] = batched.map(|time| speed(asked, time));
     println!("{:<24}{bare:>12.0}{:>20}", "get_batch, absent", ratio(merged, bare));
+    let [filter, merged] = in_memory.map(|time| speed(asked, time));
+    println!("{:<24}{filter:>12.0}{:>20}", "get against contains", ratio(merged, filter));
     println!(
         "filter: {bits:.2} bits per key ({} bytes), {} false positives in {} absent queries, all fixed: {}",
         stats.filter_bytes,
         stats.false_positives,
-        2 * asked,
+        3 * asked,
         stats.fixed == stats.false_positives,
     );
 }
