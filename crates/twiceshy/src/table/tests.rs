@@ -387,12 +387,12 @@ fn a_quick_edit_among_extensions_is_the_planned_one_or_none() {
 
 fn quick_or_planned<L: Layout>() {
     let (mut quick, mut declined) = (0, 0);
-    for seed in 0..60u64 {
+    for seed in 0..80u64 {
         for width in [1, 2, 5, 9, 19, 20, 28, 29, 57, 58, 64] {
             let mut random = Random(seed * 100 + u64::from(width));
             let limits = [(255, 64), (3, 30), (1, 5), (64, 7)][seed as usize % 4];
             let shape =
-                shape_with(6 + seed as u32 % 4, width, seed / 2).with_limits(limits.0, limits.1).unwrap();
+                shape_with(2 + seed as u32 % 8, width, seed / 2).with_limits(limits.0, limits.1).unwrap();
             let mask = crate::bits::word::low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
             let mut model = Model::new(shape);
             let mut table = Table::<Memory, L>::new(shape).unwrap();
