@@ -1,7 +1,7 @@
 //! Files that a command makes: looked at before any work is done, and complete or not there.
 
-use std::fs;
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -9,23 +9,71 @@ use tempfile::NamedTempFile;
 
 use crate::interrupt;
 
+/// What a command writes, which is all that it replaces: a file that was named by mistake stays as it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Contents {
+    Filter,
+    Rows,
+    Page,
+    Figures,
+    Picture,
+}
+
+impl Contents {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Filter => "a filter file",
+            Self::Rows => "an export",
+            Self::Page => "a page",
+            Self::Figures => "JSON",
+            Self::Picture => "an SVG picture",
+        }
+    }
+
+    /// Whether a file has something like this in it, as far as its first bytes tell. Nothing is lost with an empty file.
+    fn is_in(self, path: &Path) -> anyhow::Result<bool> {
+        let mut first = Vec::new();
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let read = file.take(1 << 16).read_to_end(&mut first);
+        read.with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(match self {
+            _ if first.is_empty() => true,
+            // How every filter file begins, also one that is damaged, or of another version.
+            Self::Filter => first.starts_with(b"twiceshy"),
+            Self::Page => first.starts_with(b"<!doctype html>"),
+            Self::Figures => first.starts_with(b"{"),
+            Self::Picture => first.starts_with(b"<svg"),
+            Self::Rows => first.split(|&byte| byte == b'\n').next().is_some_and(|row| row.contains(&b'\t')),
+        })
+    }
+}
+
 /// Where a command will put its file.
 pub(crate) struct Target(PathBuf);
 
 impl Target {
     /// A file that is not there yet, or one that may be replaced. `remedy` is what to say about one that may not.
-    pub(crate) fn new(path: &Path, replace: bool, remedy: &str) -> anyhow::Result<Self> {
-        let target = Self::replacing(path)?;
+    pub(crate) fn new(path: &Path, contents: Contents, replace: bool, remedy: &str) -> anyhow::Result<Self> {
+        let target = Self::replacing(path, contents)?;
         if !replace && path.symlink_metadata().is_ok() {
             bail!("{} exists already: {remedy}", path.display());
         }
         Ok(target)
     }
 
-    /// A file that is not there yet, or takes the place of one.
-    pub(crate) fn replacing(path: &Path) -> anyhow::Result<Self> {
+    /// A file that is not there yet, or takes the place of one with such contents.
+    pub(crate) fn replacing(path: &Path, contents: Contents) -> anyhow::Result<Self> {
         if path.symlink_metadata().is_ok() {
-            return Self::existing(path);
+            let target = Self::existing(path)?;
+            if !contents.is_in(path)? {
+                let what = contents.name();
+                bail!(
+                    "{0} exists already and is not {what}, so it is never replaced: give another name, or remove \
+                     {0} first",
+                    path.display()
+                );
+            }
+            return Ok(target);
         }
         let folder = folder_of(path);
         match fs::metadata(folder) {

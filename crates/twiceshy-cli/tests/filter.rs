@@ -132,6 +132,26 @@ fn a_file_is_replaced_only_if_asked_for() {
 }
 
 #[test]
+fn nothing_but_a_filter_is_replaced() {
+    let sandbox = animals("expandable");
+    sandbox.write("words.txt", "ant\nbee\n");
+    sandbox.write("empty", "");
+    // File and keys the wrong way round.
+    for command in ["build words.txt f.tw", "build --force words.txt f.tw", "merge --force words.txt f.tw"] {
+        let run = sandbox.run(&format!("filter {command}"));
+        run.fails(&["words.txt exists already and is not a filter file", "never replaced"]);
+    }
+    assert_eq!(sandbox.read("words.txt"), b"ant\nbee\n");
+    sandbox.run("filter build --force empty --key cow").ok();
+    // A damaged filter is one, too.
+    let whole = sandbox.read("f.tw");
+    for damaged in [&whole[..100], &whole[..whole.len() - 1], b"twiceshy\x09\x09"] {
+        sandbox.write("f.tw", damaged);
+        sandbox.run("filter build --force f.tw --key cow").ok();
+    }
+}
+
+#[test]
 fn keys_can_be_added() {
     for kind in KINDS {
         let sandbox = animals(kind);

@@ -319,6 +319,8 @@ fn places_where_nothing_can_be_written_are_found_out_before_the_race() {
     let out = out.to_str().unwrap();
     assert_refused(folder.path(), &long(&["--out", out, "--dir", below]), &["--dir"]);
     assert_refused(folder.path(), &long(&["--out", out, "--svg", below]), &["not a folder", "--svg"]);
+    // Nor is a text lost to a picture.
+    assert_refused(folder.path(), &long(&["--out", out, "--svg", file]), &["is not an SVG picture", "--svg"]);
     // What is there and is not a file stays as it is: nobody wants a picture in the place of a device.
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

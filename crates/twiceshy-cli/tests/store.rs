@@ -322,6 +322,12 @@ fn an_export_is_complete_or_not_there() {
     sandbox.run("store export legs missing/rows.tsv").fails(&["missing"]);
     sandbox.pipe("pipe");
     sandbox.run("store export --force legs pipe").fails(&["not a regular file"]);
+    // What is no export is not replaced.
+    sandbox.write("words.txt", "ant\nbee\n");
+    sandbox
+        .run("store export --force legs words.txt")
+        .fails(&["words.txt exists already and is not an export"]);
+    assert_eq!(sandbox.read("words.txt"), b"ant\nbee\n");
     let run = sandbox.shell("twiceshy store export legs > /dev/full");
     run.fails(&["cannot write to standard output", "No space left"]);
     let changes = [
@@ -348,24 +354,24 @@ fn an_export_is_complete_or_not_there() {
 fn an_interrupted_export_leaves_nothing() {
     let sandbox = legs("fjall");
     sandbox.feed("store import legs", rows(0..50_000).as_bytes()).ok();
-    sandbox.write("old.tsv", "old");
+    sandbox.write("old.tsv", "old\trow\n");
     let is_writing = |sandbox: &Sandbox| sandbox.names().iter().any(|name| name.starts_with(".twiceshy-"));
     let mut was_interrupted = false;
     for _ in 0..20 {
         let child = sandbox.start("store export --force legs old.tsv");
         common::wait_until("writing, or the end", || {
-            is_writing(&sandbox) || sandbox.read("old.tsv") != b"old"
+            is_writing(&sandbox) || sandbox.read("old.tsv") != b"old\trow\n"
         });
         signal(&child, "INT");
         let run = ended(child, "export".into());
         assert_eq!(sandbox.names(), ["legs", "old.tsv"]);
         if run.status.code() == Some(130) {
             assert_eq!(run.err, "twiceshy: interrupted\n");
-            assert_eq!(sandbox.read("old.tsv"), b"old");
+            assert_eq!(sandbox.read("old.tsv"), b"old\trow\n");
             was_interrupted = true;
             break;
         }
-        sandbox.write("old.tsv", "old");
+        sandbox.write("old.tsv", "old\trow\n");
     }
     assert!(was_interrupted, "twenty times it was faster than Ctrl-C");
 }

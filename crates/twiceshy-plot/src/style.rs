@@ -1,7 +1,7 @@
 //! The colours and sizes of all plots, as one style sheet.
 //!
 //! Every rule is about a class, and all plots share them: a page has the sheet once, a file of its own brings it along.
-//! Class `cN` fills with colour N, `sN` draws a line with it and the dashes that go with it.
+//! Class `cN` fills with colour N, paler with class `second`; `sN` draws a line with it and the dashes that go with it.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ const DASHES: [&str; 8] = ["none", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 4"
 const SIZES: &str = "\
 .title{font-size:18px;font-weight:600}.label{font-size:13px}.small{font-size:12px}.number{font-size:10.5px}\
 .strong{font-weight:600}.end{text-anchor:end}.middle{text-anchor:middle}\
-.grid,.one,.span{stroke-width:1}.one{stroke-width:1.5}.span{stroke-opacity:.7}\
+.second{fill-opacity:.45}.grid,.one,.span{stroke-width:1}.one{stroke-width:1.5}.span{stroke-opacity:.7}\
 .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:butt}.heavy{stroke-width:3.5}";
 
 /// The style sheet.

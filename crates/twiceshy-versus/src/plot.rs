@@ -50,7 +50,7 @@ pub(crate) fn svg(report: &Report) -> String {
         bars.text("label end", LEFT - 12.0, middle + 4.0, op.name());
         for row in group {
             let colour = filters.iter().position(|&filter| filter == row.filter).unwrap_or(0);
-            bar(&mut bars, row, colour % COLOURS.len(), y, &scale);
+            bar(&mut bars, row, &fill(colour), y, &scale);
             y += BAR;
         }
         y += GAP;
@@ -68,7 +68,7 @@ pub(crate) fn svg(report: &Report) -> String {
     canvas.text("small", 20.0, 54.0, &shape);
     for (number, filter) in filters.iter().enumerate() {
         let (x, y) = (20.0 + (number % 2) as f64 * 410.0, TOP + (number / 2) as f64 * LEGEND_LINE);
-        canvas.rect(&format!("c{}", number % COLOURS.len()), (x, y - 10.0), (11.0, 11.0), None);
+        canvas.rect(&fill(number), (x, y - 10.0), (11.0, 11.0), None);
         let own = rows.iter().any(|row| row.filter == *filter && row.hash == Hash::Own);
         let name = if own { format!("{filter} (own hash)") } else { (*filter).to_owned() };
         canvas.text("label", x + 18.0, y, &name);
@@ -108,12 +108,17 @@ fn marks(scale: &Scale) -> impl Iterator<Item = f64> {
     ratios.into_iter().filter(move |ratio| (low..=high).contains(ratio))
 }
 
-fn bar(canvas: &mut Canvas, row: &Row, colour: usize, y: f64, scale: &Scale) {
+/// The class of a filter's bars. There are fewer colours than filters: those that come second are pale.
+fn fill(number: usize) -> String {
+    format!("c{}{}", number % COLOURS.len(), if number < COLOURS.len() { "" } else { " second" })
+}
+
+fn bar(canvas: &mut Canvas, row: &Row, fill: &str, y: f64, scale: &Scale) {
     let Some(ratio) = row.ratio else { return };
     let (one, end) = (x(scale, 1.0), x(scale, ratio));
     let (from, width) = (one.min(end), (one - end).abs().max(1.0));
     let about = format!("{} {}: {ratio:.2}", row.filter, row.op.name());
-    canvas.rect(&format!("c{colour}"), (from, y + 1.5), (width, BAR - 3.0), Some(&about));
+    canvas.rect(fill, (from, y + 1.5), (width, BAR - 3.0), Some(&about));
     let (mut low, mut high) = (end, end);
     if let (Some(p10), Some(p90)) = (row.ratio_p10, row.ratio_p90) {
         (low, high) = (x(scale, p10).min(end), x(scale, p90).max(end));

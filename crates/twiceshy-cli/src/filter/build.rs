@@ -13,7 +13,7 @@ use twiceshy::{AnyFilter, ExpandableFilter, Hasher, QuotientFilter, quotient};
 use super::file;
 use super::info::Info;
 use crate::input::KeyArgs;
-use crate::target::Target;
+use crate::target::{Contents, Target};
 use crate::{Outcome, output};
 
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Add the keys to the filter that is in the file
     #[arg(long, conflicts_with_all = ["kind", "error_rate", "capacity", "like", "force"])]
     add: bool,
-    /// Replace the file if there is one
+    /// Replace the filter that is in the file, if there is one
     #[arg(long)]
     force: bool,
     /// Print what was made as JSON
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Target::existing(&args.file)?
     } else {
         let remedy = "give --force to replace it, or --add to add keys to it";
-        Target::new(&args.file, args.force, remedy)?
+        Target::new(&args.file, Contents::Filter, args.force, remedy)?
     };
     let start = if args.add {
         Start::Filter(file::load(&args.file)?)

@@ -8,7 +8,7 @@ use twiceshy::{AnyFilter, Hasher, QuotientFilter};
 
 use super::file;
 use super::info::Info;
-use crate::target::Target;
+use crate::target::{Contents, Target};
 use crate::{Outcome, output};
 
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ Examples:
   twiceshy filter merge week.tw monday.tw tuesday.tw";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let target = Target::new(&args.out, args.force, "give --force to replace it")?;
+    let target = Target::new(&args.out, Contents::Filter, args.force, "give --force to replace it")?;
     let Some((path, others)) = args.inputs.split_first() else { bail!("there is nothing to merge") };
     let first = file::load(path)?;
     let model = Model { path, kind: first.kind(), hasher: first.hasher().clone() };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::interrupt;
-use crate::target::Target;
+use crate::target::{Contents, Target};
 
 /// The folder for the results. If the race ends without any, a folder that was made for them is removed.
 pub(super) struct Out {
@@ -39,11 +39,12 @@ impl Out {
             bail!("{} is not a folder: --out needs one, for race.html and race.json", folder.display());
         }
         let ours = Folder(is_ours.then(|| folder.to_owned()));
-        let place = |name: &str| {
-            Target::replacing(&folder.join(name))
+        let place = |name: &str, contents| {
+            Target::replacing(&folder.join(name), contents)
                 .context("the results have no place: choose another one with --out")
         };
-        Ok(Self { page: place("race.html")?, figures: place("race.json")?, _folder: ours })
+        let (page, figures) = (place("race.html", Contents::Page)?, place("race.json", Contents::Figures)?);
+        Ok(Self { page, figures, _folder: ours })
     }
 
     /// Writes the page and the figures. Tells where they are.

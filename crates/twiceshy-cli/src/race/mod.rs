@@ -38,7 +38,7 @@ use twiceshy::{AdaptiveFilter, QuotientFilter};
 
 pub(crate) use options::Args;
 
-use crate::target::Target;
+use crate::target::{Contents, Target};
 use crate::{Outcome, interrupt, output};
 use dataset::Dataset;
 use files::Out;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     check_rate(args.error_rate)?;
     let out = Out::prepare(&args.out)?;
-    let picture = args.svg.as_deref().map(Target::replacing).transpose();
+    let picture = args.svg.as_deref().map(|path| Target::replacing(path, Contents::Picture)).transpose();
     let picture = picture.context("the picture has no place: choose another one with --svg")?;
     let stores = stores_folder(args)?;
     let report = run::race(args, &dataset, stores.path())?;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use twiceshy_store::AdaptiveStore;
 
 use super::{explain, open, tsv};
-use crate::target::Target;
+use crate::target::{Contents, Target};
 use crate::{Outcome, interrupt, output, progress};
 
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     folder: PathBuf,
     /// The file to write; standard output if not given
     file: Option<PathBuf>,
-    /// Replace the file if there is one
+    /// Replace an earlier export, if the file is one
     #[arg(long, requires = "file")]
     force: bool,
 }
@@ -36,7 +36,7 @@ const ROWS_AT_ONCE: u64 = 1_024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = match args.file.as_deref().filter(|file| *file != "-") {
-        Some(file) => Some(Target::new(file, args.force, "give --force to replace it")?),
+        Some(file) => Some(Target::new(file, Contents::Rows, args.force, "give --force to replace it")?),
         None => None,
     };
     let store = open(&args.folder)?;
