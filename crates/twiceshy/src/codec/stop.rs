@@ -40,7 +40,6 @@ pub(crate) fn len(slot: u64, slot_bits: u32) -> u32 {
 }
 
 /// The string in a slot, which is not 0, as a number of [`len`] bits.
-#[cfg_attr(not(test), allow(dead_code, reason = "for codecs of several slots"))]
 #[inline(always)]
 pub(crate) fn bits(slot: u64) -> u64 {
     debug_assert!(slot != 0);

@@ -1,6 +1,6 @@
 //! Learning from a mistake, when it is made and when it is read from a journal.
 
-use super::{Attempt, Machine, Reader, Step, Wanted, is_same_key};
+use super::{Attempt, Machine, Reader, Step, Wanted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
@@ -60,7 +60,7 @@ pub(crate) fn adapt_by_rows<P: Payload, R: Reader<P>>(
     query: Row<'_>,
     rows: &Rows,
 ) -> Result<Adapted, AdaptError> {
-    if rows.iter().any(|row| is_same_key(row, query)) {
+    if rows.iter().any(|row| reader.answers(query, row)) {
         return Ok(Adapted::WasMember);
     }
     let words = reader.words(query);

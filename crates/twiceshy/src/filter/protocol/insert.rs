@@ -189,7 +189,7 @@ pub(crate) fn part_by_rows<P: Payload, R: Reader<P>>(
     value: P::Value,
     rows: &Rows,
 ) -> Result<(Parted, bool), AdaptError> {
-    let is_new = !rows.iter().any(|other| is_same_key(other, row));
+    let is_new = !rows.iter().any(|other| reader.is_key(other) && is_same_key(other, row));
     let others = reader.rows_under(ticket.prefix(), rows).filter(|(other, _)| !is_same_key(*other, row));
     let others = others.map(|(other, words)| Neighbour { words, value: reader.value_under(other) });
     let key = Neighbour { words: reader.words(row), value: Some(value) };

@@ -234,6 +234,12 @@ pub(crate) trait Reader<P: Payload> {
         true
     }
 
+    /// Whether a row is what a query asked for: then the query was no mistake.
+    #[inline(always)]
+    fn answers(&self, query: Row<'_>, row: Row<'_>) -> bool {
+        self.is_key(row) && is_same_key(row, query)
+    }
+
     /// Where in the map the keys under a fingerprint are: they begin like this, and some others may.
     #[inline(always)]
     fn listed(&self, prefix: &Prefix) -> Prefix {
