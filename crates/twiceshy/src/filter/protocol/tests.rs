@@ -11,7 +11,7 @@ use super::*;
 use crate::codec::string::Place;
 use crate::filter::core::Growth;
 use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
-use crate::reverse_map::MemoryMap;
+use crate::reverse_map::{MemoryMap, ReverseMap};
 use crate::table::{Kind, Slot};
 use twiceshy_testkit::Random;
 
@@ -106,6 +106,11 @@ trait Universe<P: Payload>: Reader<P> + Sized {
 
     /// The value of the row of a key, which the reader makes the entry's value of.
     fn row_value(random: &mut Random) -> Vec<u8>;
+
+    /// Keys of rows that lie in the map as well and are none of the filter's.
+    fn foreign() -> Vec<Vec<u8>> {
+        Vec::new()
+    }
 }
 
 /// Keys of which nothing is known but that they are there.
@@ -174,6 +179,57 @@ impl Universe<Tags> for Hasher {
     fn row_value(random: &mut Random) -> Vec<u8> {
         let (bytes, len) = value_of(&[0, 0, 1, 300][random.below(4) as usize]);
         bytes[..len].to_vec()
+    }
+}
+
+/// A key is a number and a 0; in the same map there are rows of numbers and a 1, which have the same hashes and are none of
+/// the filter's, as those of another list may be.
+struct Beside(Hasher);
+
+impl Reader<Nothing> for Beside {
+    type Words<'a> = KeyWords<'a, &'a [u8]>;
+    type Owned<'a> = KeyWords<'a, Vec<u8>>;
+
+    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
+        KeyWords::with_first(&self.0, &row.key[..1], row.hash)
+    }
+
+    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
+        KeyWords::with_first(&self.0, row.key[..1].to_vec(), row.hash)
+    }
+
+    fn value(&self, _: Row<'_>) {}
+
+    fn query(&self, _: Row<'_>) {}
+
+    fn is_key(&self, row: Row<'_>) -> bool {
+        row.key[1] == 0
+    }
+}
+
+impl Universe<Nothing> for Beside {
+    fn new(hasher: Hasher) -> Self {
+        Self(hasher)
+    }
+
+    fn payload() -> Nothing {
+        Nothing
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.0.hash_bytes(&key[..1])
+    }
+
+    fn keys() -> Vec<Vec<u8>> {
+        (0..120).map(|number| vec![number, 0]).collect()
+    }
+
+    fn row_value(_: &mut Random) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn foreign() -> Vec<Vec<u8>> {
+        (0..120).step_by(3).map(|number| vec![number, 1]).collect()
     }
 }
 
@@ -257,11 +313,15 @@ where
         let (reader, payload) = (R::new(hasher), R::payload());
         let growth = Growth::Grow { max_bytes: None };
         let core = Core::empty(payload, quotient_bits.into(), remainder_bits, growth, Some((3, 20))).unwrap();
+        let mut map = MemoryMap::new();
+        for key in R::foreign() {
+            let _ = map.insert(reader.hash(&key), &key, b"foreign").unwrap();
+        }
         Self {
             snapshot: core.try_clone().unwrap(),
             core,
             reader,
-            map: MemoryMap::new(),
+            map,
             members: BTreeMap::new(),
             fixed: BTreeSet::new(),
             positives: BTreeSet::new(),
@@ -402,7 +462,8 @@ where
         assert_eq!(self.core.len(), self.members.len() as u64);
         // An entry carries what its keys bring along, and no more.
         let mut carried: BTreeMap<u64, P::Value> = BTreeMap::new();
-        for row in self.map.iter() {
+        let rows = || self.map.iter().filter(|row| self.reader.is_key(*row));
+        for row in rows() {
             let value = self.reader.value(row);
             let start = self.place(row).unwrap().entry.start;
             match carried.get_mut(&start) {
@@ -410,7 +471,7 @@ where
                 None => drop(carried.insert(start, value)),
             }
         }
-        for row in self.map.iter() {
+        for row in rows() {
             let entry = self.place(row).unwrap().entry;
             assert_eq!(self.core.value(&entry), carried[&entry.start]);
         }
@@ -495,6 +556,11 @@ fn seeds() -> u64 {
 #[test]
 fn entries_that_carry_nothing() {
     (0..seeds()).for_each(|seed| run::<Nothing, Points>(seed, 60));
+}
+
+#[test]
+fn rows_beside_those_of_the_keys() {
+    (0..seeds()).for_each(|seed| run::<Nothing, Beside>(seed, 60));
 }
 
 #[test]
