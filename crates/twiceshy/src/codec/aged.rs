@@ -24,7 +24,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u
     let home = table.address().home(cpu, hash);
     table.prefetch_run(home);
     if let Some(glance) = table.glance_at(cpu, home) {
-        let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash), 0, u64::MAX);
+        let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash));
         // What is found further on may be a digit.
         if !table.is_behind::<{ counted::FIRST_DIGIT }>(found) {
             return found != 0;

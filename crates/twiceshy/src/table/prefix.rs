@@ -21,23 +21,15 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (slots ^ window.wrapping_mul(ones)) & !(through_stop & stops)
     }
 
-    /// The first slot of the run that is a prefix of `window`, as a bit: 0 if there is none. A digit may be taken
-    /// for one. The lowest `ignored` bits of a slot are something else, and 0 in the window; `stops` is all ones, or 0 if slots
-    /// have no stop bits.
+    /// The first slot of the run that is a prefix of `window`, as a bit: 0 if there is none. A digit may be taken for one.
     #[inline(always)]
-    pub(crate) fn find_prefix_at_glance(
-        &self,
-        glance: &Glance,
-        window: u64,
-        ignored: u32,
-        stops: u64,
-    ) -> u64 {
-        let found = self.prefixes_at_glance(glance, window, ignored, stops);
+    pub(crate) fn find_prefix_at_glance(&self, glance: &Glance, window: u64) -> u64 {
+        let found = self.prefixes_at_glance(glance, window, 0, u64::MAX);
         found & found.wrapping_neg()
     }
 
-    /// Slots of the run that are prefixes of `window`, as [`find_prefix_at_glance`](Self::find_prefix_at_glance) finds the
-    /// first. Only that one is certain: 0 if there is none.
+    /// Slots of the run that are prefixes of `window`, as bits. Only the lowest one is certain: 0 if there is none. The lowest
+    /// `ignored` bits of a slot are something else, and 0 in the window; `stops` is all ones, or 0 if slots have no stop bits.
     #[inline(always)]
     pub(crate) fn prefixes_at_glance(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
         // The lowest lane that is 0 is found for certain.

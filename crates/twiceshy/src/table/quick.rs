@@ -36,8 +36,6 @@ impl<L: Layout> Table<Memory, L> {
         {
             return cpu.outlined(InsertInFull { table: self, home, value, rank });
         }
-        // See `run_in_block`: a virtual run end before the block's own ones.
-        let (own_ends, before) = (words.own_ends() << 1 | 1, rank_below(words.occupied, number));
         // Whether there is a run is a coin toss, so most of the work comes after it.
         let (at, end, old_last);
         if bit(words.occupied, number) {
@@ -46,7 +44,8 @@ impl<L: Layout> Table<Memory, L> {
             (at, end) = (glance.start + rank, glance.start + glance.len);
             old_last = 1 << (end - 1);
         } else {
-            at = words.offset + cpu.select(own_ends, before);
+            // See `run_in_block`: a virtual run end before the block's own ones.
+            at = words.offset + cpu.select(words.own_ends() << 1 | 1, rank_below(words.occupied, number));
             (end, old_last) = (at, 0);
             // Extension slots of the run before may reach up to here.
             if L::EXTENDED && bit(words.extension, at % BLOCK_QUOTIENTS as u32) {

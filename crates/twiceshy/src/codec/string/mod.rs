@@ -300,7 +300,7 @@ impl<P: Payload> Strings<P> {
     ) -> Option<Option<Place>> {
         let (quotient, window) = table.address().split(first_word);
         let glance = table.glance(cpu, quotient)?;
-        let found = self.find_at_glance(table, &glance, window);
+        let found = self.prefixes_at_glance(table, &glance, window);
         Some((found != 0).then(|| {
             let (run, rank) = (table.run_at_glance(&glance), found.trailing_zeros() / self.slot_bits);
             let entry = Entry { start: run.start + u64::from(rank), string_slots: 1, payload_slots: 0 };
@@ -361,16 +361,14 @@ impl<P: Payload> Strings<P> {
 
     #[inline(always)]
     fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
-        let own_bits = self.payload.head_bits();
-        table.prefixes_at_glance(glance, window & !low_mask(own_bits), own_bits, self.stops) != 0
+        self.prefixes_at_glance(table, glance, window) != 0
     }
 
-    /// The slot of the run that is a prefix of the window, as a bit: 0 if there is none.
+    /// Slots of the run that are prefixes of the window, as bits, of which the lowest is certain: 0 if there is none.
     #[inline(always)]
-    fn find_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
+    fn prefixes_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
         let own_bits = self.payload.head_bits();
-        let window = window & !low_mask(own_bits);
-        table.find_prefix_at_glance(glance, window, own_bits, self.stops)
+        table.prefixes_at_glance(glance, window & !low_mask(own_bits), own_bits, self.stops)
     }
 
     /// Slot `i` of the string of the first `len` bits of a hash; the own bits of a head are 0.

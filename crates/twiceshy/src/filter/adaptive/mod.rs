@@ -16,9 +16,10 @@
 //!
 //! # Growth
 //!
-//! A table that is full gets a fifth to a third more slots, and every third time twice as many quotients: that moves
-//! one bit of every fingerprint from its slots to its position. New fingerprints get fresh length, so old ones are shorter; those with no bit left are looked up in the map when the table
-//! grows and get fresh length too. In a filter that grew for ever the rate of false positives is at most
+//! A table that is full gets a fifth to a third more slots, and every third time twice as many quotients: that moves one
+//! bit of every fingerprint from its slots to its position. New fingerprints get fresh length, so old ones are
+//! shorter; those with no bit left are looked up in the map when the table grows and get fresh length too. In a
+//! filter that grew for ever the rate of false positives is at most
 //! `load · (r + 2) · 2^-(r + 1)`, and the builder chooses `r` for that.
 //!
 //! # Cost

@@ -9,8 +9,7 @@ use super::Core;
 use crate::codec::string::Payload;
 use crate::error::BuildError;
 use crate::filter::room::{Crowded, Effort, Remedy};
-use crate::table::MAX_LOAD_PERCENT;
-use crate::table::{Full, Shape, Size};
+use crate::table::{Full, MAX_LOAD_PERCENT, Shape, Size};
 
 /// The share of the slots, in percent, that a capacity leaves free for adaptations.
 const ADAPTATION_PERCENT: u64 = 5;

@@ -92,6 +92,22 @@ impl Payload for SmallSets {
     }
 }
 
+/// How a reader hashes some bytes of a key.
+macro_rules! hash_of_bytes {
+    ($bytes:expr) => {
+        type Words<'a> = KeyWords<'a, &'a [u8]>;
+        type Owned<'a> = KeyWords<'a, Vec<u8>>;
+
+        fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
+            KeyWords::with_first(&self.0, &row.key[$bytes], row.hash)
+        }
+
+        fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
+            KeyWords::with_first(&self.0, row.key[$bytes].to_vec(), row.hash)
+        }
+    };
+}
+
 /// A reader whose keys are known, and can be hashed badly.
 trait Universe<P: Payload>: Reader<P> + Sized {
     fn new(hasher: Hasher) -> Self;
@@ -117,16 +133,7 @@ trait Universe<P: Payload>: Reader<P> + Sized {
 struct Points(Hasher);
 
 impl Reader<Nothing> for Points {
-    type Words<'a> = KeyWords<'a, &'a [u8]>;
-    type Owned<'a> = KeyWords<'a, Vec<u8>>;
-
-    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
-        KeyWords::with_first(&self.0, row.key, row.hash)
-    }
-
-    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        KeyWords::with_first(&self.0, row.key.to_vec(), row.hash)
-    }
+    hash_of_bytes!(..);
 
     fn value(&self, _: Row<'_>) {}
 
@@ -187,16 +194,7 @@ impl Universe<Tags> for Hasher {
 struct Beside(Hasher);
 
 impl Reader<Nothing> for Beside {
-    type Words<'a> = KeyWords<'a, &'a [u8]>;
-    type Owned<'a> = KeyWords<'a, Vec<u8>>;
-
-    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
-        KeyWords::with_first(&self.0, &row.key[..1], row.hash)
-    }
-
-    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        KeyWords::with_first(&self.0, row.key[..1].to_vec(), row.hash)
-    }
+    hash_of_bytes!(..1);
 
     fn value(&self, _: Row<'_>) {}
 
@@ -238,16 +236,7 @@ impl Universe<Nothing> for Beside {
 struct Groups(Hasher);
 
 impl Reader<SmallSets> for Groups {
-    type Words<'a> = KeyWords<'a, &'a [u8]>;
-    type Owned<'a> = KeyWords<'a, Vec<u8>>;
-
-    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
-        KeyWords::with_first(&self.0, &row.key[..1], row.hash)
-    }
-
-    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        KeyWords::with_first(&self.0, row.key[..1].to_vec(), row.hash)
-    }
+    hash_of_bytes!(..1);
 
     fn value(&self, row: Row<'_>) -> u8 {
         1 << row.key[1]
