@@ -64,8 +64,8 @@ pub mod adaptive {
     //! What belongs to [`AdaptiveFilter`] and [`AdaptiveSet`]: how they are built, what they answer, what they know of
     //! themselves, and the [protocol] between a filter and its map.
     pub use crate::filter::adaptive::{
-        Adapted, AdaptiveFilter, AdaptiveSet, Builder, Fingerprint, Growth, Insertion, Iter, Lengths, Query,
-        Record, RecordError, Stats, Ticket, View,
+        Adapted, AdaptiveFilter, AdaptiveSet, Builder, Filter, Fingerprint, Growth, Insertion, Iter, Lengths,
+        Query, Record, RecordError, Set, Stats, Ticket, View,
     };
     pub use crate::filter::protocol;
 }

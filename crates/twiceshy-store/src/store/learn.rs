@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use twiceshy::adaptive::protocol::{Adapt, Operation, Step};
+use twiceshy::adaptive::protocol::{Adapt, Answers, Operation, Step};
 use twiceshy::adaptive::{Adapted, Record};
 
 use super::stats::Count;

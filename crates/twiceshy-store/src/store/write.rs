@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use twiceshy::Key;
 use twiceshy::adaptive::Record;
-use twiceshy::adaptive::protocol::{Insert, Operation, Remove, Step};
+use twiceshy::adaptive::protocol::{Answers, Insert, Operation, Remove, Step};
 use twiceshy::reverse_map::Lookup;
 
 use super::learn::unexpected;

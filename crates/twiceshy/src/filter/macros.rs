@@ -35,14 +35,14 @@ macro_rules! delegated {
 
 /// Lets a filter be cloned that has `try_clone`.
 macro_rules! cloned {
-    ($filter:ident) => {
+    ($([$($generics:tt)+])? $filter:ident $(<$($argument:ident),+>)?) => {
         /// Copies the filter.
         ///
         /// # Panics
         ///
         #[doc = concat!("If there is no memory for the copy; [`try_clone`](", stringify!($filter), "::try_clone) returns an")]
         /// error then.
-        impl Clone for $filter {
+        impl$(<$($generics)+>)? Clone for $filter$(<$($argument),+>)? {
             fn clone(&self) -> Self {
                 self.try_clone().unwrap_or_else(|error| panic!("{error}"))
             }
@@ -64,9 +64,9 @@ macro_rules! hashing {
 
 /// Has a filter show what some of its methods tell.
 macro_rules! shown {
-    ($filter:ident: $($method:ident),+) => {
+    ([$($generics:tt)+] $filter:ident<$($argument:ident),+>: $($method:ident),+) => {
         /// A summary, without the hash key and without the contents.
-        impl<B: AsRef<[u8]>> std::fmt::Debug for $filter<B> {
+        impl<$($generics)+> std::fmt::Debug for $filter<$($argument),+> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($filter))$(.field(stringify!($method), &self.$method()))+.finish()
             }

@@ -11,7 +11,7 @@ use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::key::Key;
 
 /// Whatever hashes its keys.
-pub(crate) trait Hashes {
+pub trait Hashes {
     fn hasher(&self) -> &Hasher;
 }
 

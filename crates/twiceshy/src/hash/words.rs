@@ -11,7 +11,7 @@ use crate::key::Key;
 pub(crate) const MAX_BITS: u32 = 1024;
 
 /// An endless string of bits, in words of 64, each with its highest bit first.
-pub(crate) trait Words {
+pub trait Words {
     /// The bits `64 * index .. 64 * index + 64`.
     fn word(&self, index: u32) -> u64;
 
@@ -43,7 +43,7 @@ pub(crate) trait Words {
 }
 
 /// The hash of a key, which may be a reference.
-pub(crate) struct KeyWords<'a, K> {
+pub struct KeyWords<'a, K> {
     hasher: &'a Hasher,
     key: K,
     first: u64,

@@ -8,6 +8,8 @@
 //! A table may be for a *part* of all hashes, those that begin with certain bits: which table it is then implies these
 //! bits, as the position in the table implies those of the quotient. What a slot holds begins after both.
 
+use std::ops::RangeInclusive;
+
 use super::{BLOCK_QUOTIENTS, Shape};
 use crate::bits::cpu::Cpu;
 use crate::bits::word::low_mask;
@@ -27,6 +29,12 @@ impl Part {
     pub(crate) fn new(number: u16, bits: u32) -> Self {
         assert!(bits <= 16 && u64::from(number) <= low_mask(bits));
         Self { number, bits: bits as u8 }
+    }
+
+    /// The first words of these hashes.
+    pub(crate) fn hashes(self) -> RangeInclusive<u64> {
+        let first = self.number().unbounded_shl(64 - self.bits());
+        first..=first | low_mask(64 - self.bits())
     }
 
     #[inline(always)]

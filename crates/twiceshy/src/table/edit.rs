@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 
 /// A slot to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub struct Slot {
     pub(crate) kind: Kind,
     pub(crate) value: u64,
 }

@@ -22,7 +22,7 @@ use crate::bits::word::low_mask;
 use crate::table::{Kind, Slot};
 
 /// How values are stored, and who may share one.
-pub(crate) trait Payload: Copy + Eq + Debug {
+pub trait Payload: Copy + Eq + Debug {
     /// What an entry carries, and what a key brings along.
     type Value: Clone + Default + PartialEq + Debug;
 
@@ -67,7 +67,7 @@ pub(crate) trait Payload: Copy + Eq + Debug {
 /// A number, the same for all keys of an entry: its digits to the base `2^w` in slots of `w` bits, lowest first, the last
 /// one not 0. The tag 0 takes no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tags;
+pub struct Tags;
 
 impl Payload for Tags {
     type Value = u64;

@@ -81,7 +81,7 @@ impl Builder {
         let remainder_bits = self.plan_remainder_bits()?;
         let size = self.plan_size()?;
         let core = Core::empty(Tags, size, remainder_bits, self.growth, self.limits)?;
-        Ok(AdaptiveFilter { core, hasher: hasher_or_random(self.hasher)? })
+        Ok(AdaptiveFilter::from_core(core, hasher_or_random(self.hasher)?))
     }
 
     /// The empty set, on an empty reverse map.

@@ -20,8 +20,8 @@ impl AdaptiveFilter {
     ) -> Result<bool, SetError<L::Error>> {
         let bytes = key.key_bytes();
         let bytes = bytes.as_ref();
-        let insert = Insert::filter_first(self.hasher.hash_bytes(bytes), bytes, 0);
-        drive(&mut self.core, &self.hasher, &mut ReadOnly(database), insert)
+        let insert = Insert::filter_first(self.reader.hash_bytes(bytes), bytes, 0);
+        drive(self, &mut ReadOnly(database), insert)
     }
 
     /// Inserts a key, unless a fingerprint covers it already.
@@ -30,16 +30,6 @@ impl AdaptiveFilter {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Insertion, InsertError> {
         self.insert_tagged(key, 0)
-    }
-
-    /// [`insert`](Self::insert) for a key whose hash is known: `hash` is what [`hasher`](Self::hasher) makes of the
-    /// key.
-    #[inline]
-    pub fn insert_hashed<K: Key + ?Sized>(&mut self, key: &K, hash: u64) -> Result<Insertion, InsertError> {
-        if self.core.insert_at_glance(hash, &0) {
-            return Ok(Insertion::Stored);
-        }
-        self.core.insert(&KeyWords::with_first(&self.hasher, &key, hash), &0)
     }
 
     /// [`insert`](Self::insert) with a tag: a small number that [`tag`](Self::tag) tells for this key, and for
@@ -57,7 +47,7 @@ impl AdaptiveFilter {
             self.core.stored(hash);
             return Ok(Insertion::Stored);
         }
-        self.core.insert(&KeyWords::with_first(&self.hasher, &key, hash), &tag)
+        self.core.insert(&KeyWords::with_first(&self.reader, &key, hash), &tag)
     }
 
     /// [`insert`](Self::insert) for callers who hash themselves; see
@@ -93,8 +83,8 @@ impl AdaptiveFilter {
     ) -> Result<(), AdaptError> {
         let bytes = key.key_bytes();
         let bytes = bytes.as_ref();
-        let row = Row { hash: self.hasher.hash_bytes(bytes), key: bytes, value: &[] };
-        let (parted, is_new) = part_by_rows(&self.core, &self.hasher, ticket, row, tag, rows)?;
+        let row = Row { hash: self.reader.hash_bytes(bytes), key: bytes, value: &[] };
+        let (parted, is_new) = part_by_rows(&self.core, &self.reader, ticket, row, tag, rows)?;
         self.core.replace(&parted)?;
         self.core.set_len(self.core.len() + u64::from(is_new));
         Ok(())

@@ -11,10 +11,12 @@
 //! | 1 | 2 | how many bits follow, little-endian |
 //! | 3 | | the bits, highest first, in as few bytes as they need; what is left of the last one is 0 |
 
-use super::AdaptiveFilter;
-use crate::hash::{KeyWords, MAX_BITS, Words};
+use super::{AdaptiveFilter, Filter};
+use crate::filter::protocol::Keys;
+use crate::hash::{MAX_BITS, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
+use crate::reverse_map::Row;
 
 /// A change of a filter, for a journal. See [`AdaptiveSet::replay`](super::AdaptiveSet::replay).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +100,17 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// The record to write after [`adapt`](Self::adapt) said [`Fixed`](super::Adapted::Fixed) for a key: as
     /// many bits of its hash as tell it from everything stored. `None` if the filter says *maybe* to the key.
     pub fn separate_record<K: Key + ?Sized>(&self, key: &K) -> Option<Record> {
-        self.core.separating_prefix(&KeyWords::new(&self.hasher, &key), &()).map(Record::Separate)
+        let bytes = key.key_bytes();
+        let key = bytes.as_ref();
+        self.separate_record_of(Row { hash: self.reader.hash_bytes(key), key, value: &[] })
+    }
+}
+
+impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
+    /// The record to write after a query that is written as a row was fixed.
+    pub(crate) fn separate_record_of(&self, query: Row<'_>) -> Option<Record> {
+        let prefix = self.core.separating_prefix(&self.reader.words(query), &self.reader.query(query));
+        prefix.map(Record::Separate)
     }
 }
 

@@ -17,8 +17,8 @@ impl AdaptiveFilter {
         database: &L,
     ) -> Result<Adapted, SetError<L::Error>> {
         let bytes = key.key_bytes();
-        let adapt = Adapt::new(self.hasher.hash_bytes(bytes.as_ref()), bytes.as_ref());
-        drive(&mut self.core, &self.hasher, &mut ReadOnly(database), adapt)
+        let adapt = Adapt::new(self.reader.hash_bytes(bytes.as_ref()), bytes.as_ref());
+        drive(self, &mut ReadOnly(database), adapt)
     }
 
     /// Removes a key whose row has been removed from the database; call this afterwards. An error changes nothing.
@@ -30,8 +30,8 @@ impl AdaptiveFilter {
         database: &L,
     ) -> Result<(), SetError<L::Error>> {
         let bytes = key.key_bytes();
-        let remove = Remove::after_its_row(self.hasher.hash_bytes(bytes.as_ref()), bytes.as_ref());
-        drive(&mut self.core, &self.hasher, &mut ReadOnly(database), remove).map(drop)
+        let remove = Remove::after_its_row(self.reader.hash_bytes(bytes.as_ref()), bytes.as_ref());
+        drive(self, &mut ReadOnly(database), remove).map(drop)
     }
 
     /// Learns that a query was a false positive: `key` is not in the set although a fingerprint covers it.
@@ -46,8 +46,8 @@ impl AdaptiveFilter {
         rows: &Rows,
     ) -> Result<Adapted, AdaptError> {
         let bytes = key.key_bytes();
-        let query = Row { hash: self.hasher.hash_bytes(bytes.as_ref()), key: bytes.as_ref(), value: &[] };
-        adapt_by_rows(&mut self.core, &self.hasher, ticket, query, rows)
+        let query = Row { hash: self.reader.hash_bytes(bytes.as_ref()), key: bytes.as_ref(), value: &[] };
+        adapt_by_rows(&mut self.core, &self.reader, ticket, query, rows)
     }
 
     /// [`adapt`](Self::adapt) for callers who hash themselves; see
@@ -66,7 +66,7 @@ impl AdaptiveFilter {
         apart: &crate::Prefix,
         rows: &Rows,
     ) -> Result<Adapted, AdaptError> {
-        let neighbours = self.hasher.neighbours(ticket.prefix(), rows);
+        let neighbours = self.reader.neighbours(ticket.prefix(), rows);
         self.core.separate(ticket, apart, neighbours)
     }
 

@@ -50,13 +50,14 @@ pub use builder::Builder;
 pub use iter::{Fingerprint, Iter};
 pub use journal::{Record, RecordError};
 pub use persist::View;
-pub use set::AdaptiveSet;
+pub use set::{AdaptiveSet, Set};
 
 use super::core::{Contains, Core};
-use crate::codec::string::Tags;
+use super::protocol::Keys;
 use crate::error::BuildError;
-use crate::filter::macros::{cloned, delegated, hashing, shown};
-use crate::hash::{Hasher, KeyWords, RawWords, Words, hashed};
+use crate::filter::batch::in_chunks;
+use crate::filter::macros::{cloned, delegated, shown};
+use crate::hash::{Hasher, Hashes, KeyWords, RawWords, Words, hashed};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 
@@ -116,9 +117,12 @@ use crate::mem::{Memory, OutOfMemory};
 ///
 /// The type parameter says where the bytes live: [`Memory`] for a filter that can be changed, `&[u8]` in a
 /// [view](View) of a file.
-pub struct AdaptiveFilter<B = Memory> {
-    core: Core<Tags, B>,
-    hasher: Hasher,
+pub type AdaptiveFilter<B = Memory> = Filter<Hasher, B>;
+
+/// What all adaptive filters have in common, whatever their fingerprints carry. [`AdaptiveFilter`] is the one of keys.
+pub struct Filter<R: Keys, B = Memory> {
+    core: Core<R::Payload, B>,
+    reader: R,
 }
 
 /// What a filter says of a key.
@@ -141,7 +145,9 @@ impl AdaptiveFilter {
     pub fn builder() -> Builder {
         Builder::default()
     }
+}
 
+impl<R: Keys> Filter<R> {
     /// An empty filter of the same shape that hashes in the same way: the two can be merged.
     pub fn empty_like(&self) -> Result<Self, OutOfMemory> {
         Ok(self.with_core(self.core.empty_like()?))
@@ -170,9 +176,14 @@ impl AdaptiveFilter {
         self.core.set_growth(growth);
     }
 
+    /// The filter of a core whose rows are read like this.
+    pub(crate) fn from_core(core: Core<R::Payload>, reader: R) -> Self {
+        Self { core, reader }
+    }
+
     /// What an operation works on, and how it reads rows.
-    pub(crate) fn parts(&mut self) -> (&mut Core<Tags>, &Hasher) {
-        (&mut self.core, &self.hasher)
+    pub(crate) fn parts(&mut self) -> (&mut Core<R::Payload>, &R) {
+        (&mut self.core, &self.reader)
     }
 }
 
@@ -182,7 +193,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         hashed(self, key, |filter, key, hash| Contains {
             core: &filter.core,
-            words: KeyWords::with_first(&filter.hasher, key, hash),
+            words: KeyWords::with_first(&filter.reader, key, hash),
         })
     }
 
@@ -201,8 +212,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     ///
     /// If there are not as many answers as keys.
     pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "as many answers as keys");
-        self.core.contains_batch(&self.hasher, keys, found);
+        in_chunks(&self.reader, keys, found, |keys, hashes, found| {
+            let words = |number| KeyWords::with_first(&self.reader, &keys[number], hashes[number]);
+            self.core.contains_all(hashes, words, found);
+        });
     }
 
     /// [`contains_batch`](Self::contains_batch) for callers who hash themselves; see
@@ -212,20 +225,12 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     ///
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
-        self.core.contains_hash_batch(hashes, found);
-    }
-
-    /// Asks the CPU for the memory that a key with this hash will need: call it for keys that are still some keys
-    /// ahead.
-    #[inline]
-    pub fn prefetch(&self, hash: u64) {
-        self.core.prefetch(hash);
+        self.core.contains_all(hashes, |number| RawWords(hashes[number]), found);
     }
 
     /// Whether `key` may be in the set, with a ticket if so.
     pub fn query<K: Key + ?Sized>(&self, key: &K) -> Query {
-        self.query_words(&KeyWords::new(&self.hasher, &key))
+        self.query_words(&KeyWords::new(&self.reader, &key))
     }
 
     /// [`query`](Self::query) for callers who hash themselves.
@@ -240,8 +245,17 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// The tag of the fingerprint that `key` meets: `None` if the key is certainly not in the set, 0 if no
     /// tag was given.
     pub fn tag<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
-        let place = self.core.cover(&KeyWords::new(&self.hasher, &key))?;
+        let place = self.core.cover(&KeyWords::new(&self.reader, &key))?;
         Some(self.core.value(&place.entry))
+    }
+}
+
+impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
+    /// Asks the CPU for the memory that a key with this hash will need: call it for keys that are still some keys
+    /// ahead.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        self.core.prefetch(hash);
     }
 
     delegated! {
@@ -304,7 +318,7 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 
     /// How this filter hashes its keys.
     pub fn hasher(&self) -> &Hasher {
-        &self.hasher
+        self.reader.hasher()
     }
 
     /// The probability that a key that is not in the set and was never asked for is found now, from the
@@ -313,15 +327,30 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         self.lengths().expected_error_rate
     }
 
+    pub(crate) fn core(&self) -> &Core<R::Payload, B> {
+        &self.core
+    }
+
+    #[cfg(test)]
+    pub(crate) fn reader(&self) -> &R {
+        &self.reader
+    }
+
     /// This filter with another core.
-    fn with_core<C>(&self, core: Core<Tags, C>) -> AdaptiveFilter<C> {
-        AdaptiveFilter { core, hasher: self.hasher.clone() }
+    fn with_core<C>(&self, core: Core<R::Payload, C>) -> Filter<R, C> {
+        Filter { core, reader: self.reader.clone() }
     }
 }
 
-hashing!(AdaptiveFilter);
-cloned!(AdaptiveFilter);
+impl<R: Keys, B> Hashes for Filter<R, B> {
+    #[inline(always)]
+    fn hasher(&self) -> &Hasher {
+        self.reader.hasher()
+    }
+}
+
+cloned!([R: Keys] Filter<R>);
 shown! {
-    AdaptiveFilter:
+    [R: Keys, B: AsRef<[u8]>] Filter<R, B>:
     len, fingerprints, quotient_bits, slot_bits, remainder_bits, growth, load_factor, size_in_bytes, hasher
 }

@@ -21,7 +21,7 @@ impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {
     const NAME: &'static str = "adaptive";
 
     fn header(&self) -> Header {
-        self.core.header(&self.hasher, [0; 5])
+        self.core.header(&self.reader, [0; 5])
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table<B>> {
@@ -31,7 +31,7 @@ impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {
     fn read(header: Header, body: Body<impl Source<Bytes = B>>) -> Result<Self, ReadError> {
         let (core, zeros) = Core::read(Tags, &header, body)?;
         expect_zeros(&zeros)?;
-        Ok(Self { core, hasher: header.hasher })
+        Ok(Self { core, reader: header.hasher })
     }
 
     /// That every key has a fingerprint only the map can tell: `AdaptiveSet::validate` checks that too.

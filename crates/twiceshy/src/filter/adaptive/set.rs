@@ -2,13 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use super::{Adapted, AdaptiveFilter, Builder, Query, Record};
-use crate::codec::string::Tags;
+use super::{Adapted, AdaptiveFilter, Builder, Filter, Query, Record};
 use crate::error::SetError;
 use crate::filter::batch::AHEAD;
 use crate::filter::macros::delegated;
-use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Machine, Remove, Separate};
-use crate::filter::protocol::{set_error, tag_of, value_of};
+use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Keys, Operation, Remove, Separate};
+use crate::filter::protocol::{ValueOf, set_error, tag_of, value_of};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
@@ -46,9 +45,13 @@ use crate::reverse_map::{MemoryMap, ReverseMap, Row, Rows};
 /// ```
 ///
 /// An error of the map leaves filter and map as they were; what the map did before it failed, only it knows.
+pub type AdaptiveSet<M> = Set<Hasher, M>;
+
+/// What all sets with an adaptive filter have in common, whatever their fingerprints carry. [`AdaptiveSet`] is the one of
+/// keys.
 #[derive(Debug, Clone)]
-pub struct AdaptiveSet<M> {
-    filter: AdaptiveFilter,
+pub struct Set<R: Keys, M> {
+    filter: Filter<R>,
     map: M,
 }
 
@@ -61,36 +64,6 @@ impl AdaptiveSet<MemoryMap> {
 }
 
 impl<M: ReverseMap> AdaptiveSet<M> {
-    /// A set from a filter and the map that holds exactly its keys.
-    pub fn from_parts(filter: AdaptiveFilter, map: M) -> Self {
-        Self { filter, map }
-    }
-
-    /// The filter and the map.
-    pub fn into_parts(self) -> (AdaptiveFilter, M) {
-        (self.filter, self.map)
-    }
-
-    /// The filter: size, statistics, fingerprints, bytes.
-    pub fn filter(&self) -> &AdaptiveFilter {
-        &self.filter
-    }
-
-    /// The map.
-    pub fn map(&self) -> &M {
-        &self.map
-    }
-
-    delegated! {
-        filter:
-
-        /// How many keys there are.
-        len -> u64;
-
-        /// Whether there are no keys.
-        is_empty -> bool;
-    }
-
     /// Whether `key` may be in the set. `false` is certain. Asks the filter only.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
@@ -119,7 +92,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// Whether `key` is in the set. Asks the map if the filter says *maybe*, and learns nothing from it.
     pub fn lookup<K: Key + ?Sized>(&self, key: &K) -> Result<bool, M::Error> {
         let bytes = key.key_bytes();
-        let hash = self.filter.hasher.hash_bytes(bytes.as_ref());
+        let hash = self.filter.reader.hash_bytes(bytes.as_ref());
         Ok(self.filter.contains(key) && self.map.contains(hash, bytes.as_ref())?)
     }
 
@@ -155,16 +128,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// The row of a key, without a value.
     #[inline(always)]
     fn row<'k>(&self, key: &'k [u8]) -> Row<'k> {
-        Row { hash: self.filter.hasher.hash_bytes(key), key, value: &[] }
-    }
-
-    /// Carries out an operation.
-    fn drive<'k, O: Machine<'k, Tags, Hasher>>(
-        &mut self,
-        operation: O,
-    ) -> Result<O::Output, SetError<M::Error>> {
-        let (core, hasher) = self.filter.parts();
-        protocol::drive(core, hasher, &mut self.map, operation)
+        Row { hash: self.filter.reader.hash_bytes(key), key, value: &[] }
     }
 
     /// Inserts every key and tells how many were new: many inserts in one call, whose memory is asked for in time.
@@ -172,7 +136,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// If there is an error, the keys before the one that failed are in, in the filter and in the map, and no other key is;
     /// the same batch again is right. To have all or none, insert into a copy, or into a store.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
-        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.hasher.hash(key));
+        let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.reader.hash(key));
         keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
         let mut new = 0;
         for (i, key) in keys.iter().enumerate() {
@@ -198,6 +162,61 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         self.drive(Remove::new(hash, key))
     }
 
+    /// Gives a key that is in the map a fingerprint with its tag, if it has none: what [`replay`](Self::replay) does for
+    /// [`Inserted`](Record::Inserted), for callers who know the key.
+    pub fn cover<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<(), SetError<M::Error>> {
+        let bytes = key.key_bytes();
+        self.cover_row(self.row(bytes.as_ref()), tag)
+    }
+
+    /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
+    pub fn for_each(&self, mut visit: impl FnMut(&[u8], u64)) -> Result<(), M::Error> {
+        self.map.visit(0..=u64::MAX, &mut |row| {
+            visit(row.key, tag_of(row.value));
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+impl<R: Keys, M: ReverseMap> Set<R, M> {
+    /// A set from a filter and the map that holds exactly its keys.
+    pub fn from_parts(filter: Filter<R>, map: M) -> Self {
+        Self { filter, map }
+    }
+
+    /// The filter and the map.
+    pub fn into_parts(self) -> (Filter<R>, M) {
+        (self.filter, self.map)
+    }
+
+    /// The filter: size, statistics, fingerprints, bytes.
+    pub fn filter(&self) -> &Filter<R> {
+        &self.filter
+    }
+
+    /// The map.
+    pub fn map(&self) -> &M {
+        &self.map
+    }
+
+    delegated! {
+        filter:
+
+        /// How many keys there are.
+        len -> u64;
+
+        /// Whether there are no keys.
+        is_empty -> bool;
+    }
+
+    /// Carries out an operation.
+    pub(crate) fn drive<'k, O: Operation<'k, Filter<R>>>(
+        &mut self,
+        operation: O,
+    ) -> Result<O::Output, SetError<M::Error>> {
+        protocol::drive(&mut self.filter, &mut self.map, operation)
+    }
+
     /// Shrinks the filter to the smallest size that holds its contents. Nothing learned is lost.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
         self.filter.shrink_to_fit()
@@ -219,7 +238,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// that the filter does not know get fingerprints, fingerprints without a key go, and what the filter
     /// and the records have learned stays learned.
     pub fn recover<B: AsRef<[u8]>>(
-        filter: &AdaptiveFilter<B>,
+        filter: &Filter<R, B>,
         map: M,
         journal: impl IntoIterator<Item = Record>,
     ) -> Result<Self, SetError<M::Error>> {
@@ -240,29 +259,28 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         match record {
             Record::Inserted(hash) => {
                 let rows = Rows::under(&Prefix::from_bits(*hash, 64), &self.map).map_err(SetError::Map)?;
-                rows.iter().try_for_each(|row| self.cover_row(row, tag_of(row.value)))
+                for row in rows.iter() {
+                    let reader = &self.filter.reader;
+                    if reader.is_key(row) {
+                        self.cover_row(row, reader.value(row))?;
+                    }
+                }
+                Ok(())
             }
             Record::Separate(apart) => self.drive(Separate::new(apart)),
             Record::Removed(hash) => self.drive(ClearAway::new(*hash)),
         }
     }
 
-    /// Gives a key that is in the map a fingerprint with its tag, if it has none: what [`replay`](Self::replay) does for
-    /// [`Inserted`](Record::Inserted), for callers who know the key.
-    pub fn cover<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<(), SetError<M::Error>> {
-        let bytes = key.key_bytes();
-        self.cover_row(self.row(bytes.as_ref()), tag)
-    }
-
-    fn cover_row(&mut self, row: Row<'_>, tag: u64) -> Result<(), SetError<M::Error>> {
-        self.drive(Insert::recovered(row, tag)).map(drop)
+    fn cover_row(&mut self, row: Row<'_>, value: ValueOf<R>) -> Result<(), SetError<M::Error>> {
+        self.drive(Insert::recovered(row, value)).map(drop)
     }
 
     /// Counts the keys of the map, which it reads as a whole, and removes fingerprints without a key: those of keys that
     /// were removed from the map only.
     pub fn recount(&mut self) -> Result<u64, SetError<M::Error>> {
-        let (core, hasher) = self.filter.parts();
-        protocol::recount(core, hasher, &self.map)
+        let (core, reader) = self.filter.parts();
+        protocol::recount(core, reader, &self.map)
     }
 
     /// Adds all keys of another set that hashes in the same way. What either filter has learned stays
@@ -273,7 +291,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// merge again finishes the work.
     pub fn merge_from<N: ReverseMap<Error = M::Error>>(
         &mut self,
-        other: &AdaptiveSet<N>,
+        other: &Set<R, N>,
     ) -> Result<(), SetError<M::Error>> {
         let mut merged = self.filter.try_clone()?;
         merged.merge_from(&other.filter, &self.map, &other.map).map_err(set_error(&self.filter.core))?;
@@ -282,26 +300,16 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             let union = protocol::Union { mine: &self.map, theirs: &other.map, rows: merged.len() };
             merged = merged.rebuild(&union, &[]).map_err(set_error(&self.filter.core))?;
         }
-        let filter = &self.filter;
-        let new = protocol::copy_rows(&mut self.map, &other.map, |row| filter.contains(row.key))
-            .map_err(SetError::Map)?;
+        let Filter { core, reader } = &self.filter;
+        let new = protocol::copy_rows(core, reader, &mut self.map, &other.map).map_err(SetError::Map)?;
         merged.set_len(self.filter.len() + new);
         self.filter = merged;
         Ok(())
     }
 
-    /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
-    pub fn for_each(&self, mut visit: impl FnMut(&[u8], u64)) -> Result<(), M::Error> {
-        self.map.visit(0..=u64::MAX, &mut |row| {
-            visit(row.key, tag_of(row.value));
-            ControlFlow::Continue(())
-        })
-    }
-
     /// Checks the filter, that every key of the map has a fingerprint with its tag, and that every
     /// fingerprint has a key. Reads everything. [`Inconsistent`](SetError::Inconsistent) says what is wrong.
     pub fn validate(&self) -> Result<(), SetError<M::Error>> {
-        self.filter.validate().map_err(SetError::Inconsistent)?;
-        protocol::check(&self.filter.core, &self.filter.hasher, &self.map)
+        protocol::check(&self.filter.core, &self.filter.reader, &self.map)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::convert::Infallible;
 
-use super::{AdaptiveFilter, Builder};
+use super::{AdaptiveFilter, Builder, Filter};
 use crate::error::{BuildError, OutOfMemory, RebuildError};
-use crate::filter::protocol::{self, MoreRoom, Raw};
+use crate::filter::core::Room;
+use crate::filter::protocol::{self, Keys, MoreRoom, Raw};
 use crate::hash::{KeyWords, RawWords};
 use crate::key::Key;
 use crate::prefix::Prefix;
 use crate::reverse_map::Lookup;
 
-impl AdaptiveFilter {
+impl<R: Keys> Filter<R> {
     /// Gets a larger table: with a fifth to a third more slots if it is nearly full, and twice as many if it is not. The keys
     /// of those fingerprints that ran out of bits are looked up. If that fails, nothing has changed.
     ///
@@ -47,14 +48,7 @@ impl AdaptiveFilter {
         keys: u64,
         lookup: &L,
     ) -> Result<Self, RebuildError<L::Error>> {
-        Ok(self.with_core(protocol::grown(&self.core, &self.hasher, keys, lookup)?))
-    }
-
-    /// [`grow`](Self::grow) for callers who hash themselves; see
-    /// [`contains_hash`](Self::contains_hash). The keys of the rows do not matter.
-    pub fn grow_hashes<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
-        self.core = protocol::grown(&self.core, &Raw, 0, lookup)?;
-        Ok(())
+        Ok(self.with_core(protocol::grown(&self.core, &self.reader, keys, lookup)?))
     }
 
     /// This filter with the room that an [operation](protocol::Operation) needs.
@@ -63,7 +57,10 @@ impl AdaptiveFilter {
         more: &MoreRoom,
         lookup: &L,
     ) -> Result<Self, RebuildError<L::Error>> {
-        Ok(self.with_core(protocol::with_room(&self.core, &self.hasher, more, lookup)?))
+        match more.0 {
+            Room::NeedsExtension(why) => Ok(self.with_core(self.core.extended(why)?)),
+            Room::Enough | Room::AtGlance | Room::Covered(_) | Room::NeedsGrow => self.grown(lookup),
+        }
     }
 
     /// Shrinks to the smallest number of slots that holds the contents, giving the bits back to the slots.
@@ -86,7 +83,7 @@ impl AdaptiveFilter {
     /// see [`expected_error_rate`](Self::expected_error_rate), and [`rebuild`](Self::rebuild) to lower it.
     pub fn merge_from<B, L, M>(
         &mut self,
-        other: &AdaptiveFilter<B>,
+        other: &Filter<R, B>,
         mine: &L,
         theirs: &M,
     ) -> Result<(), RebuildError<L::Error>>
@@ -95,14 +92,23 @@ impl AdaptiveFilter {
         L: Lookup + ?Sized,
         M: Lookup<Error = L::Error> + ?Sized,
     {
-        if self.hasher != other.hasher {
+        if self.reader != other.reader {
             return Err(RebuildError::DifferentHash);
         }
-        protocol::merge(&mut self.core, &other.core, &self.hasher, mine, theirs)
+        protocol::merge(&mut self.core, &other.core, &self.reader, mine, theirs)
     }
 }
 
-impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
+impl AdaptiveFilter {
+    /// [`grow`](Self::grow) for callers who hash themselves; see
+    /// [`contains_hash`](Self::contains_hash). The keys of the rows do not matter.
+    pub fn grow_hashes<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
+        self.core = protocol::grown(&self.core, &Raw, 0, lookup)?;
+        Ok(())
+    }
+}
+
+impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
     /// A new filter with the settings of this one, from all rows of a map; a row's value is the key's tag, its bytes from the
     /// lowest to the highest that is not 0. Every fingerprint has fresh length or more: as long as the one
     /// that the key has here, and long enough to be apart from the queries that
@@ -115,10 +121,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
         &self,
         rows: &L,
         apart: &[Prefix],
-    ) -> Result<AdaptiveFilter, RebuildError<L::Error>> {
+    ) -> Result<Filter<R>, RebuildError<L::Error>> {
         let mut apart = apart.to_vec();
         apart.sort();
-        Ok(self.with_core(protocol::rebuilt(&self.core, &self.hasher, &apart, rows)?))
+        Ok(self.with_core(protocol::rebuilt(&self.core, &self.reader, &apart, rows)?))
     }
 }
 
@@ -143,9 +149,9 @@ impl Builder {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
         let keys = keys.into_iter();
-        let AdaptiveFilter { core, hasher } = self.sized(keys.size_hint().0)?.build()?;
-        let core = core.filled_with(keys.map(|key| (KeyWords::new(&hasher, key), 0)))?;
-        Ok(AdaptiveFilter { core, hasher })
+        let AdaptiveFilter { core, reader } = self.sized(keys.size_hint().0)?.build()?;
+        let core = core.filled_with(keys.map(|key| (KeyWords::new(&reader, key), 0)))?;
+        Ok(Filter::from_core(core, reader))
     }
 
     /// [`from_sorted`](Self::from_sorted) for callers who hash themselves, from hashes in ascending order.
@@ -154,9 +160,9 @@ impl Builder {
         hashes: impl IntoIterator<Item = u64>,
     ) -> Result<AdaptiveFilter, RebuildError<Infallible>> {
         let hashes = hashes.into_iter();
-        let AdaptiveFilter { core, hasher } = self.sized(hashes.size_hint().0)?.build()?;
+        let AdaptiveFilter { core, reader } = self.sized(hashes.size_hint().0)?.build()?;
         let core = core.filled_with(hashes.map(|hash| (RawWords(hash), 0)))?;
-        Ok(AdaptiveFilter { core, hasher })
+        Ok(Filter::from_core(core, reader))
     }
 
     /// With a size for this many keys, unless there is one.

@@ -1,6 +1,9 @@
 //! All fingerprints in order.
 
+use std::iter::successors;
+
 use super::Core;
+use crate::bits::cpu::Portable;
 use crate::codec::string::{Entry, Payload};
 use crate::prefix::Prefix;
 use crate::table::{Extended, Run, Runs};
@@ -19,13 +22,17 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         Iter { core: self, runs: self.table.runs(), quotient: 0, rest: Run { start: 0, end: 0 } }
     }
 
-    /// The fingerprint that a prefix begins with, or those that begin with the prefix, which is not shorter than the
-    /// quotient.
+    /// The fingerprint that a prefix begins with, or those that begin with the prefix.
     pub(crate) fn fingerprints_at(&self, prefix: &Prefix) -> Vec<Prefix> {
-        let (quotient, run, _) = self.find(prefix);
-        let all = self.strings.entries(&self.table, run);
-        let all = all.map(|entry| self.strings.prefix(&self.table, quotient, &entry));
-        all.filter(|found| found.overlaps(prefix)).collect()
+        let Self { table, strings, .. } = self;
+        let (first, last) = prefix.first_words().into_inner();
+        let (first, last) = (table.address().quotient(first), table.address().quotient(last));
+        let quotients = successors(table.next_quotient(first), |quotient| table.next_quotient(quotient + 1));
+        let entries = quotients.take_while(|quotient| *quotient <= last).flat_map(|quotient| {
+            let entries = strings.entries(table, table.run(Portable, quotient));
+            entries.map(move |entry| strings.prefix(table, quotient, &entry))
+        });
+        entries.filter(|found| found.overlaps(prefix)).collect()
     }
 
     /// The fingerprints of entries that are not `known`.

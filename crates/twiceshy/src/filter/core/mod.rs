@@ -56,6 +56,8 @@ pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
 pub(crate) use shapes::{highest_rate, size_for};
 
+use std::ops::RangeInclusive;
+
 use crate::bits::cpu::dispatch;
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
 use crate::error::Full;
@@ -83,7 +85,7 @@ pub(crate) struct Core<P: Payload, B = Memory> {
 }
 
 /// A key under a fingerprint: its hash, and what it brings along, if that is not what the fingerprint carries.
-pub(crate) struct Neighbour<W, V> {
+pub struct Neighbour<W, V> {
     pub(crate) words: W,
     pub(crate) value: Option<V>,
 }
@@ -193,6 +195,11 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
 
     pub(crate) fn slot_bits(&self) -> u32 {
         self.table.shape().slot_bits()
+    }
+
+    /// The first words of all hashes that may be here.
+    pub(crate) fn hashes(&self) -> RangeInclusive<u64> {
+        self.table.shape().part().hashes()
     }
 
     /// How many slots the present size has, without the spill area.

@@ -4,7 +4,7 @@
 //! Each key of a group says how long its fingerprint must be: fresh, as long as the one it had in the old
 //! filter, and long enough to be apart from the queries of a list. The group is [cut](super::cut) and
 //! written. Nothing but one group is in memory at a time. Only the first 64 bits of the hashes must be in
-//! order; within a group the cut sorts.
+//! order, or fewer, which makes groups larger; within a group the cut sorts.
 
 use std::convert::Infallible;
 
@@ -37,7 +37,7 @@ impl<P: Payload> Core<P> {
         self,
         keys: impl Iterator<Item = (W, P::Value)>,
     ) -> Result<Self, RebuildError<Infallible>> {
-        let mut filling = Filling::new(self, None::<&Self>, &[])?;
+        let mut filling = Filling::new(self, None::<&Self>, &[], 64)?;
         dispatch(AddAll { filling: &mut filling, keys })?;
         filling.finish()
     }
@@ -68,24 +68,27 @@ pub(crate) struct Filling<'a, P: Payload, B, W> {
     old: Option<&'a Core<P, B>>,
     /// In order.
     apart: &'a [Prefix],
-    /// Keys that agree in the first bits of a fresh fingerprint.
+    /// How many of the first bits of the hashes are in order.
+    ordered_bits: u32,
+    /// Keys that agree in the first bits of a fresh fingerprint, as far as these are in order.
     group: Vec<Member<W, P::Value>>,
     keys: u64,
-    /// The first word of the last key.
+    /// The first word of the last key, as far as it is in order.
     last: u64,
 }
 
 impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     /// Fills an empty core. Fingerprints are at least as long as those of the same keys in `old`, and apart from the queries
     /// that begin with the prefixes in `apart`, which are in order (unless a key begins with the whole prefix: it is the
-    /// query itself).
+    /// query itself). Keys come in the order of so many of the first 64 bits.
     pub(crate) fn new(
         empty: Core<P>,
         old: Option<&'a Core<P, B>>,
         apart: &'a [Prefix],
+        ordered_bits: u32,
     ) -> Result<Self, OutOfMemory> {
         let filler = empty.filler(empty.shape())?;
-        Ok(Self { filler, settings: empty, old, apart, group: Vec::new(), keys: 0, last: 0 })
+        Ok(Self { filler, settings: empty, old, apart, ordered_bits, group: Vec::new(), keys: 0, last: 0 })
     }
 
     /// The core with all keys that came.
@@ -100,13 +103,13 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     /// How many of the first 64 bits the hashes of a group have in common.
     #[inline(always)]
     fn group_bits(&self) -> u32 {
-        self.filler.strings.bits_in(1).min(64)
+        self.filler.strings.bits_in(1).min(self.ordered_bits)
     }
 
     /// The next key, and what it brings along.
     #[inline(always)]
     pub(crate) fn add<E>(&mut self, words: W, value: P::Value) -> Result<(), RebuildError<E>> {
-        let first = words.word(0);
+        let first = words.word(0) >> (64 - self.ordered_bits);
         if first < self.last {
             return Err(RebuildError::Unsorted { index: self.keys });
         }

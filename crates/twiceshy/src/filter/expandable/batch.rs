@@ -8,7 +8,7 @@ use super::{ContainsHere, ExpandableFilter};
 use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all};
+use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, in_chunks};
 use crate::key::Key;
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
@@ -28,16 +28,11 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     ///
     /// If there are not as many answers as keys.
     pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "as many answers as keys");
         if !self.is_plain {
+            assert_eq!(keys.len(), found.len(), "as many answers as keys");
             return keys.iter().zip(found).for_each(|(key, found)| *found = self.contains(key));
         }
-        let mut hashes = [0; CHUNK];
-        for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = &mut hashes[..keys.len()];
-            self.hasher.hash_all(keys, hashes);
-            self.contains_hash_batch(hashes, found);
-        }
+        in_chunks(&self.hasher, keys, found, |_, hashes, found| self.contains_hash_batch(hashes, found));
     }
 
     /// [`contains_batch`](Self::contains_batch) for callers who hash themselves.
@@ -46,8 +41,8 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
     ///
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
         if !self.is_plain {
+            assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
             return hashes.iter().zip(found).for_each(|(&hash, found)| *found = self.contains_hash(hash));
         }
         // A copy of the levels, so that their measures can stay in registers.
@@ -66,7 +61,7 @@ impl Probe for Levels<'_> {
     }
 
     #[inline(always)]
-    fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool {
+    fn contains<C: Cpu>(&self, cpu: C, _: usize, hash: u64) -> bool {
         for Level { table, .. } in self.0 {
             if (ContainsHere { table, hash }).run(cpu) {
                 return true;

@@ -487,7 +487,7 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 hashing!(ExpandableFilter);
 cloned!(ExpandableFilter);
 shown! {
-    ExpandableFilter:
+    [B: AsRef<[u8]>] ExpandableFilter<B>:
     mode, len, quotient_bits, fingerprint_bits, used_slots, chain_len, size_in_bytes, hasher
 }
 

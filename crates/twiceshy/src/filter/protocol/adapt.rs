@@ -1,8 +1,9 @@
 //! Learning from a mistake, when it is made and when it is read from a journal.
 
-use super::{Attempt, Machine, Reader, Step, Wanted};
+use super::{Answers, Attempt, Keys, Operation, OperationError, Reader, Step, ValueOf, Wanted, step};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
+use crate::filter::adaptive::Filter;
 use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
@@ -25,10 +26,28 @@ impl<'k, V> Adapt<'k, V> {
     }
 }
 
-impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Adapt<'k, P::Value> {
+impl<'k, R: Keys> Operation<'k, Filter<R>> for Adapt<'k, ValueOf<R>> {
     type Output = Adapted;
 
-    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, Adapted> {
+    #[inline]
+    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, Adapted>, OperationError> {
+        let (core, reader) = filter.parts();
+        step(|| self.attempt(core, reader))
+    }
+}
+
+impl<V> Answers for Adapt<'_, V> {
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Adapt<'k, V> {
+    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &mut Core<R::Payload>,
+        reader: &R,
+    ) -> Attempt<'k, Adapted> {
         if self.ticket.is_none() {
             self.ticket = core.query_for(&reader.words(self.row), &reader.query(self.row));
         }
@@ -46,17 +65,13 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Adapt<'k, P::Value> {
         }
         Ok(Some(Step::Done(adapted?)))
     }
-
-    fn rows(&mut self, rows: Rows) {
-        self.rows = Some(rows);
-    }
 }
 
 /// Learns that a query was a mistake, given the rows under the fingerprint that it has met.
-pub(crate) fn adapt_by_rows<P: Payload, R: Reader<P>>(
-    core: &mut Core<P>,
+pub(crate) fn adapt_by_rows<R: Reader>(
+    core: &mut Core<R::Payload>,
     reader: &R,
-    ticket: &Ticket<P::Value>,
+    ticket: &Ticket<ValueOf<R>>,
     query: Row<'_>,
     rows: &Rows,
 ) -> Result<Adapted, AdaptError> {
@@ -91,10 +106,28 @@ impl<'k, V> Separate<'k, V> {
     }
 }
 
-impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Separate<'k, P::Value> {
+impl<'k, R: Keys> Operation<'k, Filter<R>> for Separate<'k, ValueOf<R>> {
     type Output = ();
 
-    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
+    #[inline]
+    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, ()>, OperationError> {
+        let (core, reader) = filter.parts();
+        step(|| self.attempt(core, reader))
+    }
+}
+
+impl<V> Answers for Separate<'_, V> {
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Separate<'k, V> {
+    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &mut Core<R::Payload>,
+        reader: &R,
+    ) -> Attempt<'k, ()> {
         let Some(ticket) = self.ticket.take().or_else(|| core.query_prefix(self.apart)) else {
             return Ok(Some(Step::Done(())));
         };
@@ -105,9 +138,5 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Separate<'k, P::Value> 
         };
         core.separate(&ticket, self.apart, reader.neighbours(ticket.prefix(), &rows))?;
         Ok(Some(Step::Done(())))
-    }
-
-    fn rows(&mut self, rows: Rows) {
-        self.rows = Some(rows);
     }
 }

@@ -2,31 +2,28 @@
 
 use std::ops::RangeInclusive;
 
-use super::whole::{grown, set_error};
-use super::{Machine, MoreRoom, OperationError, Reader, Step};
-use crate::codec::string::Payload;
-use crate::error::{RebuildError, SetError};
-use crate::filter::core::{Core, Room};
+use super::whole::set_error;
+use super::{Keys, Operation, OperationError, Step};
+use crate::error::SetError;
+use crate::filter::adaptive::Filter;
 use crate::reverse_map::{Lookup, ReverseMap, Visit};
 
-/// Carries out an operation, on a larger core if there is no room. The larger core is taken over only if the operation works
+/// Carries out an operation, on a larger filter if there is no room. The larger one is taken over only if the operation works
 /// there, so that an error leaves everything as it was.
-pub(crate) fn drive<'k, P, R, M, O>(
-    core: &mut Core<P>,
-    reader: &R,
+pub(crate) fn drive<'k, R, M, O>(
+    filter: &mut Filter<R>,
     map: &mut M,
     mut operation: O,
 ) -> Result<O::Output, SetError<M::Error>>
 where
-    P: Payload,
-    R: Reader<P>,
+    R: Keys,
     M: ReverseMap,
-    O: Machine<'k, P, R>,
+    O: Operation<'k, Filter<R>>,
 {
-    let mut larger: Option<Core<P>> = None;
+    let mut larger: Option<Filter<R>> = None;
     loop {
-        let now = larger.as_mut().unwrap_or(core);
-        match operation.next(now, reader)? {
+        let now = larger.as_mut().unwrap_or(filter);
+        match operation.step(now)? {
             Step::Get(row) => operation.answer(map.contains(row.hash, row.key).map_err(SetError::Map)?),
             Step::Rows(wanted) => operation.rows(wanted.read(map).map_err(SetError::Map)?),
             Step::Put(row) => {
@@ -34,28 +31,15 @@ where
             }
             Step::Delete(row) => operation.answer(map.remove(row.hash, row.key).map_err(SetError::Map)?),
             Step::Room(more) => {
-                larger = Some(with_room(now, reader, &more, map).map_err(set_error(now))?);
+                larger = Some(now.with_room(&more, map).map_err(set_error(now.core()))?);
             }
             Step::Done(done) => {
                 if let Some(larger) = larger {
-                    *core = larger;
+                    *filter = larger;
                 }
                 return Ok(done);
             }
         }
-    }
-}
-
-/// A core with the room that an operation lacks.
-pub(crate) fn with_room<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
-    core: &Core<P>,
-    reader: &R,
-    more: &MoreRoom,
-    lookup: &L,
-) -> Result<Core<P>, RebuildError<L::Error>> {
-    match more.0 {
-        Room::NeedsExtension(why) => Ok(core.extended(why)?),
-        Room::Enough | Room::AtGlance | Room::Covered(_) | Room::NeedsGrow => grown(core, reader, 0, lookup),
     }
 }
 

@@ -3,9 +3,11 @@
 //! A key that no fingerprint covers is certainly new, and the map need not be asked. One that is covered may be new or not;
 //! the map knows. One that may not share the fingerprint which covers it is parted from the keys under it.
 
-use super::{Attempt, Machine, MoreRoom, Reader, Step, Wanted, is_same_key};
+use super::{Answers, Attempt, Keys, MoreRoom, Operation, OperationError, Reader, Step, ValueOf, Wanted};
+use super::{is_same_key, step};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
+use crate::filter::adaptive::Filter;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
 use crate::hash::Words;
 use crate::reverse_map::{Row, Rows};
@@ -42,6 +44,12 @@ enum Asked {
 }
 
 impl<'k, V> Insert<'k, V> {
+    /// Has the filter cover a key, given with its hash, and what it brings along: a tag. Whoever drives it writes the row
+    /// when that is done: for drivers that share the filter with others. It never asks to [`Put`](Step::Put).
+    pub fn filter_first(hash: u64, key: &'k [u8], value: V) -> Self {
+        Self::new(Row { hash, key, value: &[] }, value, Order::FilterFirst)
+    }
+
     /// The row is written as soon as there is room for the fingerprint: for drivers that have the filter for themselves.
     pub(crate) fn map_first(row: Row<'k>, value: V) -> Self {
         Self::new(row, value, Order::MapFirst)
@@ -59,27 +67,17 @@ impl<'k, V> Insert<'k, V> {
     }
 }
 
-impl<'k> Insert<'k> {
-    /// Has the filter cover a key, given with its hash. Whoever drives it writes the row when that is done: for drivers that
-    /// share the filter with others. It never asks to [`Put`](Step::Put).
-    pub fn filter_first(hash: u64, key: &'k [u8], tag: u64) -> Self {
-        Self::new(Row { hash, key, value: &[] }, tag, Order::FilterFirst)
+impl<'k, R: Keys> Operation<'k, Filter<R>> for Insert<'k, ValueOf<R>> {
+    type Output = bool;
+
+    #[inline]
+    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, bool>, OperationError> {
+        let (core, reader) = filter.parts();
+        step(|| self.attempt(core, reader))
     }
 }
 
-impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Insert<'k, P::Value> {
-    type Output = bool;
-
-    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
-        match self.ticket.take() {
-            None => self.enter(core, reader),
-            Some(ticket) if core.strings().payload().covers(&ticket.value, &self.value) => {
-                self.enter_covered(core, ticket)
-            }
-            Some(ticket) => self.enter_apart(core, reader, ticket),
-        }
-    }
-
+impl<V> Answers for Insert<'_, V> {
     fn answer(&mut self, yes: bool) {
         match self.asked {
             Asked::Get => self.is_known = Some(yes),
@@ -89,6 +87,22 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Insert<'k, P::Value> {
 
     fn rows(&mut self, rows: Rows) {
         self.rows = Some(rows);
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Insert<'k, V> {
+    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &mut Core<R::Payload>,
+        reader: &R,
+    ) -> Attempt<'k, bool> {
+        match self.ticket.take() {
+            None => self.enter(core, reader),
+            Some(ticket) if core.strings().payload().covers(&ticket.value, &self.value) => {
+                self.enter_covered(core, ticket)
+            }
+            Some(ticket) => self.enter_apart(core, reader, ticket),
+        }
     }
 }
 
@@ -105,9 +119,9 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
     }
 
     /// Stores a fingerprint, or finds one that covers the key.
-    fn enter<P: Payload<Value = V>, R: Reader<P>>(
+    fn enter<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
-        core: &mut Core<P>,
+        core: &mut Core<R::Payload>,
         reader: &R,
     ) -> Attempt<'k, bool> {
         let words = reader.words(self.row);
@@ -154,9 +168,9 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
     }
 
     /// Parts the key from the others under the fingerprint.
-    fn enter_apart<P: Payload<Value = V>, R: Reader<P>>(
+    fn enter_apart<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
-        core: &mut Core<P>,
+        core: &mut Core<R::Payload>,
         reader: &R,
         ticket: Ticket<V>,
     ) -> Attempt<'k, bool> {
@@ -181,12 +195,12 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
 }
 
 /// Plans to part a key from the others under a fingerprint, given the rows there. Tells whether the key is none of them.
-pub(crate) fn part_by_rows<P: Payload, R: Reader<P>>(
-    core: &Core<P>,
+pub(crate) fn part_by_rows<R: Reader>(
+    core: &Core<R::Payload>,
     reader: &R,
-    ticket: &Ticket<P::Value>,
+    ticket: &Ticket<ValueOf<R>>,
     row: Row<'_>,
-    value: P::Value,
+    value: ValueOf<R>,
     rows: &Rows,
 ) -> Result<(Parted, bool), AdaptError> {
     let is_new = !rows.iter().any(|other| reader.is_key(other) && is_same_key(other, row));

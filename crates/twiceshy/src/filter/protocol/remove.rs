@@ -1,7 +1,10 @@
 //! Removing a key, and clearing away fingerprints that no key is under.
 
-use super::{Attempt, Machine, Reader, Step, Wanted, is_same_key};
+use super::{
+    Answers, Attempt, Keys, Operation, OperationError, Reader, Step, ValueOf, Wanted, is_same_key, step,
+};
 use crate::codec::string::Payload;
+use crate::filter::adaptive::Filter;
 use crate::filter::core::{Core, Ticket};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Row, Rows};
@@ -46,10 +49,33 @@ impl<'k, V> Remove<'k, V> {
     }
 }
 
-impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Remove<'k, P::Value> {
+impl<'k, R: Keys> Operation<'k, Filter<R>> for Remove<'k, ValueOf<R>> {
     type Output = bool;
 
-    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, bool> {
+    #[inline]
+    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, bool>, OperationError> {
+        let (core, reader) = filter.parts();
+        step(|| self.attempt(core, reader))
+    }
+}
+
+impl<V> Answers for Remove<'_, V> {
+    fn answer(&mut self, yes: bool) {
+        let answered = if std::mem::take(&mut self.asked) { &mut self.is_there } else { &mut self.was_there };
+        *answered = Some(yes);
+    }
+
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+impl<'k, V: Clone + PartialEq> Remove<'k, V> {
+    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &mut Core<R::Payload>,
+        reader: &R,
+    ) -> Attempt<'k, bool> {
         let ticket = match &self.ticket {
             Some(ticket) => ticket,
             None => match core.query(&reader.words(self.row)) {
@@ -61,7 +87,7 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Remove<'k, P::Value> {
             Some(left) => left,
             None => {
                 // Its own row and another one.
-                let enough = if P::ALIKE && !self.needs_all { 2 } else { usize::MAX };
+                let enough = if R::Payload::ALIKE && !self.needs_all { 2 } else { usize::MAX };
                 let Some(rows) = &self.rows else {
                     return Ok(Some(Step::Rows(Wanted { prefix: reader.listed(ticket.prefix()), enough })));
                 };
@@ -90,26 +116,17 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for Remove<'k, P::Value> {
             }
         })
     }
-
-    fn answer(&mut self, yes: bool) {
-        let answered = if std::mem::take(&mut self.asked) { &mut self.is_there } else { &mut self.was_there };
-        *answered = Some(yes);
-    }
-
-    fn rows(&mut self, rows: Rows) {
-        self.rows = Some(rows);
-    }
 }
 
 /// Whether the row of a key is among others under a fingerprint, and what these bring along together, if there are any.
 /// Without a key all are others: one that is there although its row was removed has been inserted again.
-fn without<P: Payload, R: Reader<P>>(
-    payload: P,
+fn without<R: Reader>(
+    payload: R::Payload,
     reader: &R,
-    ticket: &Ticket<P::Value>,
+    ticket: &Ticket<ValueOf<R>>,
     key: Option<Row<'_>>,
     rows: &Rows,
-) -> (bool, Option<P::Value>) {
+) -> (bool, Option<ValueOf<R>>) {
     let (mut is_there, mut left) = (false, None);
     for (other, _) in reader.rows_under(ticket.prefix(), rows) {
         let value = reader.value_under(other).unwrap_or_else(|| ticket.value.clone());
@@ -141,11 +158,29 @@ impl<V> ClearAway<V> {
     }
 }
 
-impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for ClearAway<P::Value> {
+impl<'k, R: Keys> Operation<'k, Filter<R>> for ClearAway<ValueOf<R>> {
     type Output = ();
 
-    fn attempt(&mut self, core: &mut Core<P>, reader: &R) -> Attempt<'k, ()> {
-        let hash = Prefix::from_bits(self.hash, 64);
+    #[inline]
+    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, ()>, OperationError> {
+        let (core, reader) = filter.parts();
+        step(|| self.attempt(core, reader))
+    }
+}
+
+impl<V> Answers for ClearAway<V> {
+    fn rows(&mut self, rows: Rows) {
+        self.rows = Some(rows);
+    }
+}
+
+impl<V: Clone + PartialEq> ClearAway<V> {
+    fn attempt<'k, R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &mut Core<R::Payload>,
+        reader: &R,
+    ) -> Attempt<'k, ()> {
+        let hash = reader.listed(&Prefix::from_bits(self.hash, 64));
         let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
         let Some(prefix) = fingerprints.last() else { return Ok(Some(Step::Done(()))) };
         let ticket = self.ticket.take().or_else(|| core.query_prefix(prefix));
@@ -166,9 +201,5 @@ impl<'k, P: Payload, R: Reader<P>> Machine<'k, P, R> for ClearAway<P::Value> {
             fingerprints.pop();
         }
         Ok(None)
-    }
-
-    fn rows(&mut self, rows: Rows) {
-        self.rows = Some(rows);
     }
 }

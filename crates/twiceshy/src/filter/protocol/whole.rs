@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::{ControlFlow, RangeInclusive};
 
-use super::Reader;
+use super::{Reader, ValueOf};
 use crate::codec::string::{Entry, Payload};
 use crate::error::{RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
@@ -31,14 +31,14 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
 }
 
 /// Keys under a prefix, in memory of their own.
-pub(super) type Owned<'a, P, R> = Vec<Neighbour<<R as Reader<P>>::Owned<'a>, <P as Payload>::Value>>;
+pub(super) type Owned<'a, R> = Vec<Neighbour<<R as Reader>::Owned<'a>, ValueOf<R>>>;
 
 /// The keys under a prefix.
-pub(super) fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
+pub(super) fn neighbours<'a, R: Reader, L: Lookup + ?Sized>(
     reader: &'a R,
     prefix: &Prefix,
     lookup: &L,
-) -> Result<Owned<'a, P, R>, L::Error> {
+) -> Result<Owned<'a, R>, L::Error> {
     let mut under = Vec::new();
     lookup.visit(reader.listed(prefix).first_words(), &mut |row| {
         if reader.is_key(row) && prefix.is_prefix_of(&reader.words(row)) {
@@ -50,27 +50,26 @@ pub(super) fn neighbours<'a, P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
 }
 
 /// The core in a larger size, with room for so many keys more.
-pub(crate) fn grown<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
-    core: &Core<P>,
+pub(crate) fn grown<R: Reader, L: Lookup + ?Sized>(
+    core: &Core<R::Payload>,
     reader: &R,
     keys: u64,
     lookup: &L,
-) -> Result<Core<P>, RebuildError<L::Error>> {
+) -> Result<Core<R::Payload>, RebuildError<L::Error>> {
     core.grown(keys, |prefix| neighbours(reader, prefix, lookup))
 }
 
 /// Adds the fingerprints of another core whose keys are in another map.
-pub(crate) fn merge<P, B, R, L, M>(
-    core: &mut Core<P>,
-    other: &Core<P, B>,
+pub(crate) fn merge<R, B, L, M>(
+    core: &mut Core<R::Payload>,
+    other: &Core<R::Payload, B>,
     reader: &R,
     mine: &L,
     theirs: &M,
 ) -> Result<(), RebuildError<L::Error>>
 where
-    P: Payload,
+    R: Reader,
     B: AsRef<[u8]>,
-    R: Reader<P>,
     L: Lookup + ?Sized,
     M: Lookup<Error = L::Error> + ?Sized,
 {
@@ -80,12 +79,12 @@ where
 
 /// A core with fresh fingerprints for all rows, which are at least as long as those that the keys had, and apart from the
 /// queries that begin with prefixes, which are in order.
-pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Sized>(
-    old: &Core<P, B>,
+pub(crate) fn rebuilt<R: Reader, B: AsRef<[u8]>, L: Lookup + ?Sized>(
+    old: &Core<R::Payload, B>,
     reader: &R,
     apart: &[Prefix],
     rows: &L,
-) -> Result<Core<P>, RebuildError<L::Error>> {
+) -> Result<Core<R::Payload>, RebuildError<L::Error>> {
     // How many keys it counts may be wrong after a crash; keys that share a fingerprint are few.
     let (mut keys, mut least) = (old.entries(), Size::from(1));
     loop {
@@ -95,8 +94,8 @@ pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Siz
             // There is far more to store than the core knew, and what was written first has run out of bits.
             Err(RebuildError::Capacity { .. }) => {
                 keys = 0;
-                try_each(rows, RebuildError::Lookup, |_| {
-                    keys += 1;
+                try_each(rows, old.hashes(), RebuildError::Lookup, |row| {
+                    keys += u64::from(reader.is_key(row));
                     Ok(())
                 })?;
             }
@@ -106,29 +105,30 @@ pub(crate) fn rebuilt<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Siz
 }
 
 /// An empty core, filled with all rows.
-fn filled<P: Payload, B: AsRef<[u8]>, R: Reader<P>, L: Lookup + ?Sized>(
-    empty: Core<P>,
-    old: &Core<P, B>,
+fn filled<R: Reader, B: AsRef<[u8]>, L: Lookup + ?Sized>(
+    empty: Core<R::Payload>,
+    old: &Core<R::Payload, B>,
     reader: &R,
     apart: &[Prefix],
     rows: &L,
-) -> Result<Core<P>, RebuildError<L::Error>> {
-    let mut filling = Filling::new(empty, Some(old), apart)?;
-    try_each(rows, RebuildError::Lookup, |row| match reader.is_key(row) {
+) -> Result<Core<R::Payload>, RebuildError<L::Error>> {
+    let mut filling = Filling::new(empty, Some(old), apart, reader.ordered_bits())?;
+    try_each(rows, old.hashes(), RebuildError::Lookup, |row| match reader.is_key(row) {
         true => filling.add(reader.owned(row), reader.value(row)),
         false => Ok(()),
     })?;
     filling.finish()
 }
 
-/// Visits all rows, until something fails.
+/// Visits the rows with some hashes, until something fails.
 fn try_each<L: Lookup + ?Sized, E>(
     rows: &L,
+    hashes: RangeInclusive<u64>,
     lookup_failed: impl FnOnce(L::Error) -> E,
     mut each: impl FnMut(Row<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut done = Ok(());
-    let visited = rows.visit(0..=u64::MAX, &mut |row| {
+    let visited = rows.visit(hashes, &mut |row| {
         done = each(row);
         if done.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
@@ -136,21 +136,21 @@ fn try_each<L: Lookup + ?Sized, E>(
 }
 
 /// Calls `each` with every row and the entry that covers its key, until something fails.
-fn try_each_entry<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
-    core: &Core<P>,
+fn try_each_entry<R: Reader, L: Lookup + ?Sized>(
+    core: &Core<R::Payload>,
     reader: &R,
     rows: &L,
     mut each: impl FnMut(Row<'_>, Option<Entry>) -> Result<(), SetError<L::Error>>,
 ) -> Result<(), SetError<L::Error>> {
-    try_each(rows, SetError::Map, |row| match reader.is_key(row) {
+    try_each(rows, core.hashes(), SetError::Map, |row| match reader.is_key(row) {
         true => each(row, core.cover(&reader.words(row)).map(|place| place.entry)),
         false => Ok(()),
     })
 }
 
 /// Counts the rows, and removes fingerprints without a key.
-pub(crate) fn recount<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
-    core: &mut Core<P>,
+pub(crate) fn recount<R: Reader, L: Lookup + ?Sized>(
+    core: &mut Core<R::Payload>,
     reader: &R,
     rows: &L,
 ) -> Result<u64, SetError<L::Error>> {
@@ -167,13 +167,15 @@ pub(crate) fn recount<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     Ok(len)
 }
 
-/// Checks that every row has a fingerprint that carries what it brings along, that every fingerprint has a row, and that
+/// Checks table and core, that every row has a fingerprint that carries what it brings along, that every fingerprint has a row, and that
 /// there are as many rows as keys.
-pub(crate) fn check<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
-    core: &Core<P>,
+pub(crate) fn check<R: Reader, L: Lookup + ?Sized>(
+    core: &Core<R::Payload>,
     reader: &R,
     rows: &L,
 ) -> Result<(), SetError<L::Error>> {
+    core.table().validate().map_err(|invalid| SetError::Inconsistent(invalid.to_string()))?;
+    core.check().map_err(SetError::Inconsistent)?;
     let (mut len, mut met) = (0, HashSet::new());
     let wrong = |what: String| Err(SetError::Inconsistent(what));
     try_each_entry(core, reader, rows, |row, entry| {
@@ -196,21 +198,26 @@ pub(crate) fn check<P: Payload, R: Reader<P>, L: Lookup + ?Sized>(
     Ok(())
 }
 
-/// Copies the rows of another map that this one does not have, and tells how many. `may_have` says whether it may. If that
-/// fails, those that were copied are removed again, as far as the map lets us.
-pub(crate) fn copy_rows<M: ReverseMap, N: Lookup<Error = M::Error>>(
+/// Copies the rows of another map that this one does not have, and tells how many keys that are. The core is of this one. If
+/// that fails, those that were copied are removed again, as far as the map lets us.
+pub(crate) fn copy_rows<R: Reader, M: ReverseMap, N: Lookup<Error = M::Error>>(
+    core: &Core<R::Payload>,
+    reader: &R,
     map: &mut M,
     other: &N,
-    may_have: impl Fn(Row<'_>) -> bool,
 ) -> Result<u64, M::Error> {
-    let mut copied = Rows::new();
+    let (mut copied, mut keys) = (Rows::new(), 0);
     let done = try_each(
         other,
+        core.hashes(),
         |error| error,
         |row| {
-            if may_have(row) && map.contains(row.hash, row.key)? {
+            let is_key = reader.is_key(row);
+            let may_be_there = !is_key || core.contains(reader.words(row));
+            if may_be_there && map.contains(row.hash, row.key)? {
                 return Ok(());
             }
+            keys += u64::from(is_key);
             // Whether or not it works: who fails may have written.
             copied.push(Row { value: &[], ..row });
             map.insert(row.hash, row.key, row.value).map(drop)
@@ -221,7 +228,7 @@ pub(crate) fn copy_rows<M: ReverseMap, N: Lookup<Error = M::Error>>(
             let _ = map.remove(row.hash, row.key);
         }
     }
-    done.map(|()| copied.len() as u64)
+    done.map(|()| keys)
 }
 
 /// About as many rows of two maps are in memory at a time.

@@ -3,7 +3,7 @@
 use super::{Contains, QuotientFilter};
 use crate::bits::cpu::{Cpu, Kernel, Portable};
 use crate::error::InsertError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all};
+use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, in_chunks};
 use crate::key::Key;
 use crate::mem::Memory;
 use crate::table::Table;
@@ -25,13 +25,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     ///
     /// If there are not as many answers as keys.
     pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        assert_eq!(keys.len(), found.len(), "as many answers as keys");
-        let mut hashes = [0; CHUNK];
-        for (keys, found) in keys.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-            let hashes = &mut hashes[..keys.len()];
-            self.hasher.hash_all(keys, hashes);
-            contains_all(One(self.table.borrowed()), hashes, found);
-        }
+        in_chunks(&self.hasher, keys, found, |_, hashes, found| self.contains_hash_batch(hashes, found));
     }
 
     /// [`contains_batch`](Self::contains_batch) for callers who hash themselves.
@@ -40,7 +34,6 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
     ///
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
         contains_all(One(self.table.borrowed()), hashes, found);
     }
 }
@@ -126,7 +119,7 @@ impl Probe for One<'_> {
     }
 
     #[inline(always)]
-    fn contains<C: Cpu>(&self, cpu: C, hash: u64) -> bool {
+    fn contains<C: Cpu>(&self, cpu: C, _: usize, hash: u64) -> bool {
         Contains { table: &self.0, hash }.run(cpu)
     }
 }

@@ -427,7 +427,7 @@ impl<B: AsRef<[u8]>> QuotientFilter<B> {
 hashing!(QuotientFilter);
 cloned!(QuotientFilter);
 shown! {
-    QuotientFilter:
+    [B: AsRef<[u8]>] QuotientFilter<B>:
     len, distinct, quotient_bits, remainder_bits, load_factor, size_in_bytes, expected_error_rate, hasher
 }
 

@@ -170,14 +170,14 @@ impl Checked {
     }
 
     fn save_and_load(&mut self) {
-        let hasher = self.set.filter().hasher.clone();
+        let hasher = self.set.filter().hasher().clone();
         let file = self.set.filter().to_bytes();
         let view = AdaptiveFilter::view(&file).unwrap();
         view.validate().unwrap();
         let mut filter = AdaptiveFilter::from_bytes(&file).unwrap();
         assert_eq!(filter.to_bytes(), file);
         // These two are not in the file.
-        filter.hasher = hasher;
+        filter.reader = hasher;
         let table = filter.core.table();
         let shape = table.shape().for_part(self.set.filter().core.table().shape().part());
         let bytes = Memory::copy_of(table.bytes()).unwrap();

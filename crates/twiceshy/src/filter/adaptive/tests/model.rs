@@ -14,7 +14,15 @@ fn drive(hasher: &Hasher, seed: u64, steps: u32, tags: u64, part: Part) {
         let builder = builder.remainder_bits(remainder_bits).limits(offset_max, spill);
         let mut filter = builder.build().unwrap();
         filter.core.set_table(Table::new(filter.core.table().shape().for_part(part)).unwrap());
-        Checked::new(AdaptiveSet::from_parts(filter, MemoryMap::new()))
+        let mut map = MemoryMap::new();
+        if part != Part::ALL {
+            // The rows of other parts may lie beside it.
+            for key in 0..UNIVERSE {
+                let elsewhere = hasher.hash(&key) ^ 1 << (61 + key % 3);
+                let _ = map.insert(elsewhere, &key.to_le_bytes(), &[]).unwrap();
+            }
+        }
+        Checked::new(AdaptiveSet::from_parts(filter, map))
     };
     let mut checked = make(quotient_bits);
     let key = |random: &mut Random| random.below(UNIVERSE.into()) as u16;

@@ -130,7 +130,7 @@ fn a_fingerprint_without_keys_goes_and_a_failed_lookup_changes_nothing() {
     assert_eq!((filter.fingerprints(), filter.contains("a1")), (0, false));
 
     let mut filter = AdaptiveFilter::from_bytes(&before).unwrap();
-    filter.hasher = coarse().hasher;
+    filter.reader = coarse().reader;
     let ticket = ticket(&filter, b"a9");
     assert_eq!(adapt(&mut filter, &ticket, b"a9", &[]).unwrap(), Adapted::Vanished);
     assert_eq!((filter.len(), filter.fingerprints(), filter.used_slots()), (0, 0, 0));
@@ -262,4 +262,27 @@ fn a_key_whose_row_is_still_there_is_not_lost() {
     filter.remove_with("a1", &database).unwrap();
     assert!(!filter.contains("a1") && filter.contains("z1"));
     filter.validate().unwrap();
+}
+
+#[test]
+fn a_covered_key_with_another_tag_is_inserted_apart() {
+    let mut filter = coarse();
+    let _ = filter.insert_tagged("aa", 1).unwrap();
+    let _ = filter.insert_tagged("ab", 1).unwrap();
+    for (count, is_new) in [(3, true), (3, false)] {
+        let tag = if is_new { 7 } else { 9 };
+        let Insertion::Covered(covering) = filter.insert_tagged("a ", tag).unwrap() else {
+            panic!("covered")
+        };
+        let keys: &[&str] = if is_new { &["aa", "ab"] } else { &["aa", "ab", "a "] };
+        filter.insert_apart(&covering, "a ", tag, &rows(&filter, keys)).unwrap();
+        assert_eq!((filter.tag("aa"), filter.tag("ab"), filter.tag("a ")), (Some(1), Some(1), Some(tag)));
+        let stale = filter.insert_apart(&covering, "a ", tag, &rows(&filter, keys));
+        assert!(matches!(stale, Err(AdaptError::Stale(Stale))));
+        if is_new {
+            filter.insert_covered(&ticket(&filter, b"aa")).unwrap();
+        }
+        assert_eq!(filter.len(), count);
+        filter.validate().unwrap();
+    }
 }

@@ -1,0 +1,170 @@
+//! How a filter reads the rows of its map: which of them are its keys, what their hashes are, and what they bring along.
+
+use std::fmt::Debug;
+
+use crate::codec::string::{Payload, Tags};
+use crate::filter::core::Neighbour;
+use crate::hash::{Hasher, Hashes, KeyWords, RawWords, Words};
+use crate::prefix::Prefix;
+use crate::reverse_map::{Row, Rows};
+
+/// A reader that a filter has as its own: two filters with equal ones can be merged.
+pub trait Keys: Reader + Hashes + Clone + PartialEq + Debug {}
+
+impl<R: Reader + Hashes + Clone + PartialEq + Debug> Keys for R {}
+
+/// What the keys that are read like this bring along.
+pub(crate) type ValueOf<R> = <<R as Reader>::Payload as Payload>::Value;
+
+/// How rows are read: the hash of a key, and what it brings along.
+pub trait Reader {
+    /// What an entry carries.
+    type Payload: Payload;
+
+    /// A hash.
+    type Words<'a>: Words + PartialEq
+    where
+        Self: 'a;
+
+    /// One that does not need the row any more.
+    type Owned<'a>: Words + PartialEq
+    where
+        Self: 'a;
+
+    /// The hash of a row's key.
+    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a>;
+
+    /// The hash of a row's key, for longer than the row lives.
+    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a>;
+
+    /// What a row brings along.
+    fn value(&self, row: Row<'_>) -> ValueOf<Self>;
+
+    /// What a query asks for that is written as a row.
+    fn query(&self, row: Row<'_>) -> <Self::Payload as Payload>::Query;
+
+    /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
+    fn value_under(&self, _row: Row<'_>) -> Option<ValueOf<Self>> {
+        None
+    }
+
+    /// Whether a row is of a key that the filter covers. A map may have other rows, too.
+    #[inline(always)]
+    fn is_key(&self, _row: Row<'_>) -> bool {
+        true
+    }
+
+    /// Whether a row is what a query asked for: then the query was no mistake.
+    #[inline(always)]
+    fn answers(&self, query: Row<'_>, row: Row<'_>) -> bool {
+        self.is_key(row) && is_same_key(row, query)
+    }
+
+    /// How many of the first bits of a key's hash are those that its row is found by. What follows may be another hash than
+    /// the one that the map is ordered by.
+    #[inline(always)]
+    fn ordered_bits(&self) -> u32 {
+        64
+    }
+
+    /// Where in the map the keys under a fingerprint are: they begin like this, and some others may.
+    #[inline(always)]
+    fn listed(&self, prefix: &Prefix) -> Prefix {
+        match self.ordered_bits() {
+            64.. => prefix.clone(),
+            bits => Prefix::of(prefix, bits.min(prefix.len())),
+        }
+    }
+
+    /// Whether a row under a fingerprint must be told from a query that was mistaken for one of them.
+    #[inline(always)]
+    fn must_part(&self, _query: Row<'_>, _row: Row<'_>) -> bool {
+        true
+    }
+
+    /// Those of some rows that are under a prefix.
+    #[inline(always)]
+    fn rows_under<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+        rows: &'a Rows,
+    ) -> impl Iterator<Item = (Row<'a>, Self::Words<'a>)> {
+        rows.iter().filter_map(move |row| {
+            let words = self.words(row);
+            (self.is_key(row) && prefix.is_prefix_of(&words)).then_some((row, words))
+        })
+    }
+
+    /// Those of some rows that are under a prefix, as neighbours.
+    fn neighbours<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+        rows: &'a Rows,
+    ) -> impl Iterator<Item = Neighbour<Self::Words<'a>, ValueOf<Self>>> {
+        let value = |row| self.value_under(row);
+        self.rows_under(prefix, rows).map(move |(row, words)| Neighbour { words, value: value(row) })
+    }
+}
+
+/// A filter of keys: a row may have a tag as its value. All rows under a fingerprint have the same, so nobody has to tell.
+impl Reader for Hasher {
+    type Payload = Tags;
+    type Words<'a> = KeyWords<'a, &'a [u8]>;
+    type Owned<'a> = KeyWords<'a, Vec<u8>>;
+
+    #[inline(always)]
+    fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
+        KeyWords::with_first(self, row.key, row.hash)
+    }
+
+    #[inline(always)]
+    fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
+        KeyWords::with_first(self, row.key.to_vec(), row.hash)
+    }
+
+    fn value(&self, row: Row<'_>) -> u64 {
+        tag_of(row.value)
+    }
+
+    fn query(&self, _: Row<'_>) {}
+}
+
+/// A filter of hashes that the caller has made.
+pub(crate) struct Raw;
+
+impl Reader for Raw {
+    type Payload = Tags;
+    type Words<'a> = RawWords;
+    type Owned<'a> = RawWords;
+
+    #[inline(always)]
+    fn words(&self, row: Row<'_>) -> RawWords {
+        RawWords(row.hash)
+    }
+
+    #[inline(always)]
+    fn owned(&self, row: Row<'_>) -> RawWords {
+        RawWords(row.hash)
+    }
+
+    fn value(&self, row: Row<'_>) -> u64 {
+        tag_of(row.value)
+    }
+
+    fn query(&self, _: Row<'_>) {}
+}
+
+/// A tag as the value of a row: its bytes from the lowest to the highest that is not 0.
+pub(crate) fn value_of(tag: &u64) -> ([u8; 8], usize) {
+    (tag.to_le_bytes(), 8 - tag.leading_zeros() as usize / 8)
+}
+
+/// The tag in the value of a row.
+pub(crate) fn tag_of(value: &[u8]) -> u64 {
+    value.iter().take(8).rev().fold(0, |tag, &byte| tag << 8 | u64::from(byte))
+}
+
+/// Whether two rows are of the same key.
+pub(super) fn is_same_key(one: Row<'_>, other: Row<'_>) -> bool {
+    one.hash == other.hash && one.key == other.key
+}
