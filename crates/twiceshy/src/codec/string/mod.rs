@@ -7,7 +7,7 @@
 //!
 //! - **whole**: they fill their slots exactly. All that a filter needs that has never been resized.
 //! - **stop**: they are followed by a stop bit, a 1, and zeros up to the end of the last slot (see
-//!   [`stop`](super::stop)). Any length is possible.
+//!   [`stop`]). Any length is possible.
 //!
 //! After them are payload slots with what the entry carries. A [`Payload`] says what that is, and may also have some of the
 //! lowest bits of the head; the string then has so many bits less there.

@@ -6,7 +6,7 @@
 //! key in the set has exactly one, and a query meets at most one. Keys whose hashes begin alike share it.
 //! When a query turns out to be a false positive, the keys under the fingerprint that it met are looked up
 //! in the [reverse map](crate::reverse_map), and the fingerprint is replaced by longer ones that still cover
-//! each of those keys but not the query any more ([`cut`]). Fingerprints never get shorter again, not by
+//! each of those keys but not the query any more ([`cut`](super::core::cut)). Fingerprints never get shorter again, not by
 //! other adaptations, growth, shrinking, removals or merges, so the same stored key never causes the same
 //! false positive twice.
 //!

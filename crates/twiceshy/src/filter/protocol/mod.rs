@@ -59,15 +59,15 @@ use reader::is_same_key;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Step<'k, T> {
-    /// Whether the map has a row of this key: [`answer`](Operation::answer).
+    /// Whether the map has a row of this key: [`answer`](Answers::answer).
     Get(Row<'k>),
-    /// Rows under a prefix: [`rows`](Operation::rows).
+    /// Rows under a prefix: [`rows`](Answers::rows).
     Rows(Wanted),
     /// A filter with more room: step on what [`with_room`](AdaptiveFilter::with_room) makes of this one.
     Room(MoreRoom),
-    /// This row is to be written: do so, and [`answer`](Operation::answer) whether the key is new to the map.
+    /// This row is to be written: do so, and [`answer`](Answers::answer) whether the key is new to the map.
     Put(Row<'k>),
-    /// This row is to be removed: do so, and [`answer`](Operation::answer) whether it was there.
+    /// This row is to be removed: do so, and [`answer`](Answers::answer) whether it was there.
     Delete(Row<'k>),
     /// It is done.
     Done(T),
