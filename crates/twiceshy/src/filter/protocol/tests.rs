@@ -130,13 +130,19 @@ trait Universe: Keys {
     fn payload() -> Self::Payload;
 
     /// The hash that a key is stored under.
-    fn hash(&self, key: &[u8]) -> u64;
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher().hash_bytes(key)
+    }
 
     /// All keys that there are.
-    fn keys() -> Vec<Vec<u8>>;
+    fn keys() -> Vec<Vec<u8>> {
+        (0..120).map(|number| vec![number]).collect()
+    }
 
     /// The value of the row of a key, which the reader makes the entry's value of.
-    fn row_value(random: &mut Random) -> Vec<u8>;
+    fn row_value(_: &mut Random) -> Vec<u8> {
+        Vec::new()
+    }
 
     /// Keys of rows that lie in the map as well and are none of the filter's.
     fn foreign() -> Vec<Vec<u8>> {
@@ -171,18 +177,6 @@ impl Universe for Points {
     fn payload() -> Nothing {
         Nothing
     }
-
-    fn hash(&self, key: &[u8]) -> u64 {
-        self.0.hash_bytes(key)
-    }
-
-    fn keys() -> Vec<Vec<u8>> {
-        (0..120).map(|number| vec![number]).collect()
-    }
-
-    fn row_value(_: &mut Random) -> Vec<u8> {
-        Vec::new()
-    }
 }
 
 impl Universe for Hasher {
@@ -192,14 +186,6 @@ impl Universe for Hasher {
 
     fn payload() -> Tags {
         Tags
-    }
-
-    fn hash(&self, key: &[u8]) -> u64 {
-        self.hash_bytes(key)
-    }
-
-    fn keys() -> Vec<Vec<u8>> {
-        (0..120).map(|number| vec![number]).collect()
     }
 
     fn row_value(random: &mut Random) -> Vec<u8> {
@@ -243,10 +229,6 @@ impl Universe for Beside {
 
     fn keys() -> Vec<Vec<u8>> {
         (0..120).map(|number| vec![number, 0]).collect()
-    }
-
-    fn row_value(_: &mut Random) -> Vec<u8> {
-        Vec::new()
     }
 
     fn foreign() -> Vec<Vec<u8>> {
@@ -299,10 +281,6 @@ impl Universe for Groups {
     fn keys() -> Vec<Vec<u8>> {
         (0..30).flat_map(|group| (0..8).map(move |member| vec![group, member])).collect()
     }
-
-    fn row_value(_: &mut Random) -> Vec<u8> {
-        Vec::new()
-    }
 }
 
 /// The map is ordered by one hash, of which the filter knows the first bits only; those that follow are another one's.
@@ -335,18 +313,6 @@ impl Universe for Epoch {
 
     fn payload() -> Nothing {
         Nothing
-    }
-
-    fn hash(&self, key: &[u8]) -> u64 {
-        self.0.hash_bytes(key)
-    }
-
-    fn keys() -> Vec<Vec<u8>> {
-        (0..120).map(|number| vec![number]).collect()
-    }
-
-    fn row_value(_: &mut Random) -> Vec<u8> {
-        Vec::new()
     }
 }
 
