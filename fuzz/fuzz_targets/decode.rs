@@ -9,10 +9,10 @@
 use libfuzzer_sys::fuzz_target;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
-use twiceshy::reverse_map::Rows;
-use twiceshy::{AdaptiveFilter, AnyFilter, ExpandableFilter, QuotientFilter};
+use twiceshy::reverse_map::{MemoryMap, Rows};
+use twiceshy::{AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter};
 use twiceshy_testkit::file::field::*;
-use twiceshy_testkit::file::{put, reseal, slots_of};
+use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
 
 // The kinds of filters.
 const QUOTIENT: u8 = FilterKind::Quotient as u8;
@@ -93,6 +93,25 @@ fn examine_all(bytes: &[u8]) {
     );
     if let Ok(filter) = AnyFilter::from_bytes(bytes) {
         assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+    }
+    examine_set(bytes);
+    // The rows of a set of a few keys, with right checksums.
+    if let Some((keys, rows)) = bytes.split_first_chunk::<3>() {
+        let mut set =
+            AdaptiveSet::builder().hasher(Hasher::fast()).build_set(MemoryMap::new()).expect("small");
+        set.insert_batch(&keys.map(|key| [key])).expect("small");
+        let rows = rows_of_set(set.len(), rows);
+        examine_set(&[set.filter().to_bytes(), rows].concat());
+    }
+}
+
+/// What is read as a set is one, and is written as it was.
+fn examine_set(bytes: &[u8]) {
+    if let Ok(set) = AdaptiveSet::read_from(bytes) {
+        set.validate().expect("what was read is valid");
+        let mut written = Vec::new();
+        set.write_to(&mut written).expect("memory can be written");
+        assert_eq!(written, bytes[..written.len()], "reading and writing changes bytes");
     }
 }
 

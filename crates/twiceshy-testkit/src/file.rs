@@ -108,3 +108,12 @@ mod tests {
         assert_eq!([3, 4, 6].map(|count| slots_of(count, 1)), [4, 6, 8]);
     }
 }
+
+/// What follows the filter in the file of a set that has so many rows, which are these bytes.
+pub fn rows_of_set(count: u64, rows: &[u8]) -> Vec<u8> {
+    let mut all = [&b"twsyrows"[..], &count.to_le_bytes(), &(rows.len() as u64).to_le_bytes()].concat();
+    all.extend(crc32fast::hash(rows).to_le_bytes());
+    all.extend(crc32fast::hash(&all).to_le_bytes());
+    all.extend(rows);
+    all
+}

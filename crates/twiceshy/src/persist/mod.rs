@@ -18,7 +18,7 @@
 //! checksum and every invariant of its tables were checked.
 
 mod body;
-mod file;
+pub(crate) mod file;
 mod header;
 mod kind;
 mod methods;
@@ -122,6 +122,27 @@ pub enum ReadError {
     /// The memory for the table could not be allocated.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
+}
+
+impl ReadError {
+    /// Whether there is no such file. Then make one:
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("seen.twiceshy");
+    /// use twiceshy::ExpandableFilter;
+    ///
+    /// let mut seen = match ExpandableFilter::load(&path) {
+    ///     Err(error) if error.is_not_found() => ExpandableFilter::new(0.001)?,
+    ///     loaded => loaded?,
+    /// };
+    /// seen.insert("moth")?;
+    /// seen.save(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 /// The checksum of the format: CRC-32 as in gzip.

@@ -41,6 +41,7 @@ mod journal;
 mod learn;
 mod persist;
 mod set;
+mod set_file;
 #[cfg(test)]
 mod tests;
 mod whole;

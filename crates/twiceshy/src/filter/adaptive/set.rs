@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use super::{Adapted, AdaptiveFilter, Builder, Filter, Query, Record};
 use crate::error::SetError;
-use crate::filter::batch::AHEAD;
+use crate::filter::batch::{AHEAD, CHUNK};
 use crate::filter::macros::delegated;
 use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Keys, Operation, Remove, Separate};
-use crate::filter::protocol::{ValueOf, set_error, tag_of, value_of};
+use crate::filter::protocol::{ValueOf, row_value, set_error, tag_and_value};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
@@ -109,20 +109,80 @@ impl<M: ReverseMap> AdaptiveSet<M> {
         Ok(is_member)
     }
 
-    /// Inserts a key. `false` if it was there already.
+    /// Inserts a key. `false` if it was there already; then it stays as it is.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, SetError<M::Error>> {
-        self.insert_tagged(key, 0)
+        let bytes = key.key_bytes();
+        self.drive(Insert::if_new(self.row(bytes.as_ref()), 0))
     }
 
     /// Inserts a key with a tag that [`tag`](Self::tag) tells, or gives a key that is there already another
-    /// tag. `false` if it was there already.
+    /// tag. `false` if it was there already; it keeps its value.
     ///
     /// All keys under a fingerprint have the same tag, so keys whose tags differ never share one.
     pub fn insert_tagged<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<bool, SetError<M::Error>> {
         let bytes = key.key_bytes();
-        let (value, len) = value_of(&tag);
-        let row = Row { value: &value[..len], ..self.row(bytes.as_ref()) };
-        self.drive(Insert::map_first(row, tag))
+        let row = self.row(bytes.as_ref());
+        let has_another = self.filter.tag(key).is_some_and(|other| other != tag);
+        let known = if has_another { self.stored(row).map_err(SetError::Map)? } else { None };
+        let value = row_value(tag, known.as_ref().map_or(&[], |(_, value)| value));
+        self.drive(Insert::map_first(Row { value: &value, ..row }, tag))
+    }
+
+    /// Inserts a key with a value, which the map keeps beside it, or gives a key that is there already another value. `false`
+    /// if it was there already; it keeps its tag.
+    ///
+    /// ```
+    /// use twiceshy::reverse_map::MemoryMap;
+    /// use twiceshy::AdaptiveSet;
+    ///
+    /// let mut legs = AdaptiveSet::builder().build_set(MemoryMap::new())?;
+    /// legs.insert_with_value("spider", b"eight")?;
+    /// assert_eq!(legs.get("spider")?, Some(b"eight".to_vec()));
+    /// assert_eq!(legs.get("snake")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert_with_value<K: Key + ?Sized>(
+        &mut self,
+        key: &K,
+        value: &[u8],
+    ) -> Result<bool, SetError<M::Error>> {
+        let bytes = key.key_bytes();
+        let row = self.row(bytes.as_ref());
+        let known = if self.contains(key) { self.stored(row).map_err(SetError::Map)? } else { None };
+        let tag = known.as_ref().map_or(0, |(tag, _)| *tag);
+        let value = row_value(tag, value);
+        if known.is_some() {
+            return self.map.insert(row.hash, row.key, &value).map_err(SetError::Map);
+        }
+        self.drive(Insert::map_first(Row { value: &value, ..row }, tag))
+    }
+
+    /// The value of a key, empty if it was inserted without one; `None` if the key is not in the set. Asks the map if the
+    /// filter says *maybe*, and [adapts](Self::adapt) if that was a mistake.
+    pub fn get<K: Key + ?Sized>(&mut self, key: &K) -> Result<Option<Vec<u8>>, SetError<M::Error>> {
+        if !self.contains(key) {
+            return Ok(None);
+        }
+        let bytes = key.key_bytes();
+        let known = self.stored(self.row(bytes.as_ref())).map_err(SetError::Map)?;
+        if known.is_none() {
+            self.adapt(key)?;
+        }
+        Ok(known.map(|(_, value)| value))
+    }
+
+    /// The tag and the value that the map has for a key.
+    fn stored(&self, key: Row<'_>) -> Result<Option<(u64, Vec<u8>)>, M::Error> {
+        let mut found = None;
+        self.map.visit(key.hash..=key.hash, &mut |row| match row.key == key.key {
+            true => {
+                let (tag, value) = tag_and_value(row.value);
+                found = Some((tag, value.to_vec()));
+                ControlFlow::Break(())
+            }
+            false => ControlFlow::Continue(()),
+        })?;
+        Ok(found)
     }
 
     /// The row of a key, without a value.
@@ -146,6 +206,23 @@ impl<M: ReverseMap> AdaptiveSet<M> {
             new += u64::from(self.insert(key)?);
         }
         Ok(new)
+    }
+
+    /// Inserts all keys of an iterator and tells how many were new. An error leaves the keys before the one that failed in
+    /// the set.
+    pub fn try_extend<K: Key>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<u64, SetError<M::Error>> {
+        let (mut keys, mut chunk, mut new) = (keys.into_iter(), Vec::with_capacity(CHUNK), 0);
+        loop {
+            chunk.extend(keys.by_ref().take(CHUNK));
+            if chunk.is_empty() {
+                return Ok(new);
+            }
+            new += self.insert_batch(&chunk)?;
+            chunk.clear();
+        }
     }
 
     /// Learns that the filter's *maybe* was wrong for `key`; asks the map whether it was.
@@ -172,7 +249,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], u64)) -> Result<(), M::Error> {
         self.map.visit(0..=u64::MAX, &mut |row| {
-            visit(row.key, tag_of(row.value));
+            visit(row.key, tag_and_value(row.value).0);
             ControlFlow::Continue(())
         })
     }

@@ -109,8 +109,9 @@ impl AdaptiveFilter {
 }
 
 impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
-    /// A new filter with the settings of this one, from all rows of a map; a row's value is the key's tag, its bytes from the
-    /// lowest to the highest that is not 0. Every fingerprint has fresh length or more: as long as the one
+    /// A new filter with the settings of this one, from all rows of a map. A row has an empty value or, for a key with a tag,
+    /// a byte that says how many bytes the tag has, and these from the lowest to the highest that is not 0. Every
+    /// fingerprint has fresh length or more: as long as the one
     /// that the key has here, and long enough to be apart from the queries that
     /// begin with the prefixes in `apart` (unless a key begins with the whole prefix: it is the query itself).
     ///

@@ -18,6 +18,8 @@ pub struct Insert<'k, V = u64> {
     row: Row<'k>,
     value: V,
     order: Order,
+    /// Whether a key that is there stays as it is, whatever it has brought along.
+    stays: bool,
     /// Whether the usual insert is worth a try.
     at_glance: bool,
     /// The fingerprint that covers the key, if one did.
@@ -55,6 +57,11 @@ impl<'k, V> Insert<'k, V> {
         Self::new(row, value, Order::MapFirst)
     }
 
+    /// [`map_first`](Self::map_first), unless the key is there already.
+    pub(crate) fn if_new(row: Row<'k>, value: V) -> Self {
+        Self { stays: true, ..Self::map_first(row, value) }
+    }
+
     /// Has the filter cover a key whose row is there, and which may have been covered and counted before: for recovery. It
     /// asks the map only if the key must be parted from others.
     pub(crate) fn recovered(row: Row<'k>, value: V) -> Self {
@@ -63,7 +70,8 @@ impl<'k, V> Insert<'k, V> {
 
     fn new(row: Row<'k>, value: V, order: Order) -> Self {
         let (ticket, is_known, rows, is_new, asked) = (None, None, None, None, Asked::Get);
-        Self { row, value, order, at_glance: true, ticket, is_known, rows, is_new, asked }
+        let (stays, at_glance) = (false, true);
+        Self { row, value, order, stays, at_glance, ticket, is_known, rows, is_new, asked }
     }
 }
 
@@ -180,6 +188,9 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
             return Ok(Some(Step::Rows(Wanted::all(listed))));
         };
         let (parted, is_new) = part_by_rows(core, reader, &ticket, self.row, self.value.clone(), &rows)?;
+        if self.stays && !is_new && self.is_new.is_none() {
+            return Ok(Some(Step::Done(false)));
+        }
         match core.room_to_part(&parted)? {
             Room::Enough | Room::AtGlance | Room::Covered(_) => {}
             room => return Ok(Some(Step::Room(MoreRoom(room)))),

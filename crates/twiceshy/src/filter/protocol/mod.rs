@@ -45,7 +45,7 @@ pub use remove::{ClearAway, Remove};
 pub(crate) use adapt::adapt_by_rows;
 pub(crate) use drive::{ReadOnly, drive};
 pub(crate) use insert::part_by_rows;
-pub(crate) use reader::{Keys, Raw, Reader, ValueOf, tag_of, value_of};
+pub(crate) use reader::{Keys, Raw, Reader, ValueOf, row_value, tag_and_value};
 pub(crate) use whole::{Union, check, copy_rows, grown, merge, rebuilt, recount, set_error};
 
 use super::core::Room;

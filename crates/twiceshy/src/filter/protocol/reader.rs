@@ -123,7 +123,7 @@ impl Reader for Hasher {
     }
 
     fn value(&self, row: Row<'_>) -> u64 {
-        tag_of(row.value)
+        tag_and_value(row.value).0
     }
 
     fn query(&self, _: Row<'_>) {}
@@ -148,20 +148,31 @@ impl Reader for Raw {
     }
 
     fn value(&self, row: Row<'_>) -> u64 {
-        tag_of(row.value)
+        tag_and_value(row.value).0
     }
 
     fn query(&self, _: Row<'_>) {}
 }
 
-/// A tag as the value of a row: its bytes from the lowest to the highest that is not 0.
-pub(crate) fn value_of(tag: &u64) -> ([u8; 8], usize) {
-    (tag.to_le_bytes(), 8 - tag.leading_zeros() as usize / 8)
+/// What the row of a key with a tag and a value holds: nothing if it has neither; else how many bytes the tag has, these from
+/// the lowest to the highest that is not 0, and the value.
+pub(crate) fn row_value(tag: u64, value: &[u8]) -> Vec<u8> {
+    let len = 8 - tag.leading_zeros() as usize / 8;
+    match (len, value) {
+        (0, []) => Vec::new(),
+        _ => [&[len as u8], &tag.to_le_bytes()[..len], value].concat(),
+    }
 }
 
-/// The tag in the value of a row.
-pub(crate) fn tag_of(value: &[u8]) -> u64 {
-    value.iter().take(8).rev().fold(0, |tag, &byte| tag << 8 | u64::from(byte))
+/// The tag and the value in a row. What nobody here has written is a value.
+pub(crate) fn tag_and_value(row_value: &[u8]) -> (u64, &[u8]) {
+    let parts = row_value.split_first().and_then(|(&len, rest)| rest.split_at_checked(len.into()));
+    match parts {
+        Some((tag, value)) if tag.len() <= 8 => {
+            (tag.iter().rev().fold(0, |tag, &byte| tag << 8 | u64::from(byte)), value)
+        }
+        _ => (0, row_value),
+    }
 }
 
 /// Whether two rows are of the same key.
