@@ -71,7 +71,7 @@ fn complaints(loaded: &Loaded) -> Vec<String> {
     let root = dom.split_once("<html").map_or("", |(_, rest)| rest.split('>').next().unwrap_or(""));
     check(!root.contains("data-error"), format!("a script failed: {root}"));
     check(root.contains("data-ready"), format!("the script did not come to its end: {root}"));
-    for id in ["plot-time", "plot-lookups", "plot-speed", "plot-space"] {
+    for id in ["plot-time", "plot-lookups", "plot-speed", "plot-cold", "plot-space"] {
         let figure = dom.split_once(&format!("id=\"{id}\"")).map_or("", |(_, rest)| rest);
         let figure = figure.split("</figure>").next().unwrap_or("");
         check(figure.contains("<svg"), format!("there is no plot in {id}"));
