@@ -18,17 +18,19 @@ impl Files {
     }
 
     /// Has the operating system forget what it has read of them.
-    #[cfg(target_os = "linux")]
     pub(super) fn evict(&self) {
-        for file in &self.0 {
-            // Where it fails, what is measured is the cache: as if nothing had been evicted.
-            let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-        }
+        self.0.iter().for_each(evict);
     }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn evict(&self) {}
 }
+
+#[cfg(target_os = "linux")]
+fn evict(file: &File) {
+    // Where it fails, the file is read from the cache, and what is measured shows that.
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn evict(_: &File) {}
 
 fn collect(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -46,9 +48,9 @@ fn collect(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub(super) fn impossible_in(folder: &Path) -> Option<&'static str> {
     /// File systems that have no disk: tmpfs and ramfs.
-    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58F6];
+    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
     let is_in_memory =
-        rustix::fs::statfs(folder).is_ok_and(|about| IN_MEMORY.contains(&(about.f_type as u64)));
+        rustix::fs::statfs(folder).is_ok_and(|about| IN_MEMORY.contains(&(about.f_type as u32)));
     is_in_memory.then_some("the stores lie in memory: choose a folder on a disk with --dir")
 }
 

@@ -252,7 +252,9 @@ fn fine_print(page: &mut Page, report: &Report) {
     let settings = &report.settings;
     let keys = match &settings.key_file {
         Some(file) => format!("{} from {file} ({} lines)", grouped(settings.keys), grouped(settings.rows)),
-        None => format!("{}, random, of 16 bytes, with values of 100 bytes", grouped(settings.keys)),
+        None => {
+            format!("{}, random, of 16\u{a0}bytes, with values of 100\u{a0}bytes", grouped(settings.keys))
+        }
     };
     let percents: Vec<_> =
         settings.adversary_percent.iter().map(|percent| format!("{percent}\u{a0}%")).collect();
@@ -279,7 +281,7 @@ fn fine_print(page: &mut Page, report: &Report) {
         ("filters", words::memory(report)),
         ("simulated latency", latency),
         ("seed", settings.seed.to_string()),
-        ("machine", format!("{}, {} CPUs", report.machine.system, report.machine.cpus)),
+        ("machine", format!("{}, {}\u{a0}CPUs", report.machine.system, report.machine.cpus)),
         ("time", format!("{:.0}\u{a0}s in all", report.total_seconds)),
         ("version", format!("twiceshy {}", report.version)),
     ];

@@ -245,9 +245,9 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
         let share = Zipf::new(settings.keys, skew).share_of_first();
         let mistakes = |store: &StoreReport| rate(store.phase(place).false_positives_per_thousand());
         said.push((
-            "Popular keys",
+            "Zipf",
             format!(
-                "In the Zipf phase the same keys are asked for again and again, the most popular one in {}\u{a0}% of the queries. A \
+                "In this phase the same keys are asked for again and again, the most popular one in {}\u{a0}% of the queries. A \
                  filter that never changes errs for a key always or never, so its figure hangs on luck with few keys: were the most \
                  popular one its mistake, as may be with another --seed, {} of 1,000\u{a0}queries would reach the engine for \
                  that key alone. The adaptive filter errs once for each key, however popular. False positives per \
