@@ -216,6 +216,11 @@ impl Report {
 }
 
 impl StoreReport {
+    /// Whether its filter is larger than after loading.
+    pub(super) fn has_grown(&self) -> bool {
+        self.filter_bytes > self.filter_bytes_loaded
+    }
+
     /// How fast it was in a phase.
     pub(super) fn speed(&self, part: Part, place: usize) -> Speed {
         let phases = match part {

@@ -9,9 +9,6 @@ use twiceshy::{Hasher, QuotientFilter};
 use twiceshy_store::AdaptiveStore;
 use twiceshy_store::engine::{Batch, Durability, Engine, Space};
 
-/// A quotient filter of more bits would never err.
-const LONGEST_REMAINDER: u64 = 24;
-
 /// A store, whatever its filter is.
 pub(super) trait KeyValue {
     /// What to call it in a table.
@@ -137,11 +134,13 @@ fn quotient(keys: u64, built: Built) -> anyhow::Result<QuotientFilter> {
     Ok(match built {
         Built::ForRate(rate) => builder.error_rate(rate).build()?,
         Built::ForBytes(bytes) => {
-            // Every bit of a remainder takes as many bytes as every other.
+            // Every bit of a remainder takes as many bytes as every other, up to the bits that a hash has.
             let with = |bits| builder.clone().remainder_bits(bits).build();
-            let (one, two) = (with(1)?.size_in_bytes() as u64, with(2)?.size_in_bytes() as u64);
-            let more = bytes.saturating_sub(one) / (two - one);
-            with(1 + more.min(LONGEST_REMAINDER) as u32)?
+            let (one, two) = (with(1)?, with(2)?);
+            let [first, second] = [&one, &two].map(|filter| filter.size_in_bytes() as u64);
+            let more = bytes.saturating_sub(first) / (second - first);
+            let most = u64::BITS - one.slots().ilog2();
+            with(u32::try_from(1 + more).map_or(most, |bits| bits.min(most)))?
         }
     })
 }
@@ -351,7 +350,7 @@ mod tests {
     fn they_use_the_memory_they_are_given() {
         for keys in [1u64, 3, 1_000, 10_000] {
             let slots = 2 * (keys + keys / 16 + 64);
-            for bytes in [10, 22].map(|bits_per_key| (slots + keys * bits_per_key) / 8 + 100) {
+            for bytes in [10, 22, 60].map(|bits_per_key| (slots + keys * bits_per_key) / 8 + 100) {
                 for kind in [TwinFilter::Bloom, TwinFilter::Quotient] {
                     let (twin, _) = twin_for(kind, MemoryEngine::new(), keys, Built::ForBytes(bytes), 1);
                     load(&twin, &(0..keys).map(key).collect::<Vec<_>>());

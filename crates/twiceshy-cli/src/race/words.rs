@@ -139,7 +139,8 @@ pub(super) fn memory(report: &Report) -> String {
     if report.settings.equal_rate {
         format!("all filters built for the same error rate, {}", report.settings.error_rate)
     } else {
-        "all filters with the same memory".into()
+        let has_grown = report.store("adaptive").is_some_and(StoreReport::has_grown);
+        format!("all filters with the same memory{}", if has_grown { " when they were loaded" } else { "" })
     }
 }
 
@@ -241,8 +242,9 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
         Phase::Zipf { skew } => Some((place, *skew)),
         _ => None,
     });
-    if let Some((place, skew)) = zipf {
-        let share = Zipf::new(settings.keys, skew).share_of_first();
+    let zipf = zipf.map(|(place, skew)| (place, Zipf::new(settings.keys, skew).share_of_first()));
+    // Else no key is popular.
+    if let Some((place, share)) = zipf.filter(|(_, share)| *share >= 0.01) {
         let mistakes = |store: &StoreReport| rate(store.phase(place).false_positives_per_thousand());
         said.push((
             "Zipf",
@@ -279,12 +281,12 @@ fn about_memory(report: &Report, adaptive: &StoreReport, others: &str) -> String
         )
     } else {
         format!(
-            "All filters have the same memory: what the adaptive one, built for an error rate of {}, came to after loading. With \
+            "All filters got the same memory: what the adaptive one, built for an error rate of {}, came to when it was loaded. With \
              --equal-rate all are built for that rate.",
             settings.error_rate
         )
     };
-    let grown = if adaptive.filter_bytes > adaptive.filter_bytes_loaded {
+    let grown = if adaptive.has_grown() {
         format!(
             " Since then it has grown from {:.1}\u{a0}bits per key, to have room for what it learned.",
             adaptive.filter_bytes_loaded as f64 * 8.0 / settings.keys as f64
