@@ -313,14 +313,14 @@ pub(super) fn caveats(report: &Report) -> Vec<String> {
         ));
     }
     caveats.push(format!(
-        "With files in memory the operating system has all of them in its cache ({} of keys and values per store), and the \
+        "Files in memory: the operating system has all of them in its cache ({} of keys and values per store), and the \
          engine has a cache of {} of its own, for each store: a lookup costs next to nothing.",
         bytes(settings.data_bytes),
         bytes(settings.cache_bytes),
     ));
     if report.cold_left_out.is_none() {
         caveats.push(format!(
-            "With files read from disk they are evicted from the operating system's cache before every lookup, and the \
+            "Files read from disk: they are evicted from the operating system's cache before every lookup, and the \
              engine has no cache: as if the data were far larger than the memory. A real system is somewhere between. What \
              evicting takes is not counted. What the disk or the machine below has in a cache of its own stays there. In each \
              of its turns a store was asked for {} at most, so the stores got different numbers of queries.",
