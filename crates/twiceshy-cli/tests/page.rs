@@ -10,13 +10,17 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+/// The window of a small laptop, and a narrow one.
+const LAPTOP: (u32, u32) = (1200, 900);
+const NARROW: (u32, u32) = (520, 900);
+
 /// What a browser made of a page, and what it said meanwhile.
 struct Loaded {
     dom: String,
     log: String,
 }
 
-fn load(page: &Path) -> Loaded {
+fn load(page: &Path, (width, height): (u32, u32)) -> Loaded {
     let profile = TempDir::new().unwrap();
     let output = Command::new("chromium")
         .args([
@@ -28,6 +32,7 @@ fn load(page: &Path) -> Loaded {
         ])
         .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--window-size={width},{height}"))
         .arg(url(page))
         // It keeps things at home, too; that may be a place where nobody can write.
         .env("HOME", profile.path())
@@ -71,7 +76,7 @@ fn complaints(loaded: &Loaded) -> Vec<String> {
     let root = dom.split_once("<html").map_or("", |(_, rest)| rest.split('>').next().unwrap_or(""));
     check(!root.contains("data-error"), format!("a script failed: {root}"));
     check(root.contains("data-ready"), format!("the script did not come to its end: {root}"));
-    for id in ["plot-time", "plot-lookups", "plot-speed", "plot-space"] {
+    for id in ["plot-time", "plot-lookups", "plot-speed", "plot-cold", "plot-space"] {
         let figure = dom.split_once(&format!("id=\"{id}\"")).map_or("", |(_, rest)| rest);
         let figure = figure.split("</figure>").next().unwrap_or("");
         check(figure.contains("<svg"), format!("there is no plot in {id}"));
@@ -100,11 +105,41 @@ fn the_page_has_its_plots_and_no_script_fails() {
     let status = Command::new(env!("CARGO_BIN_EXE_twiceshy"))
         .args(["race", "--keys", "3000", "--queries", "5000", "--error-rate", "0.01", "--out"])
         .arg(folder.path())
+        // On a disk, so that there is a plot of cold files, too.
+        .args(["--dir", env!("CARGO_TARGET_TMPDIR")])
         .stdout(Stdio::null())
         .status();
     assert!(status.unwrap().success());
     let page = folder.path().join("race.html");
-    assert_eq!(complaints(&load(&page)), [""; 0]);
+    assert_eq!(complaints(&load(&page, LAPTOP)), [""; 0]);
+
+    // Where things are, told by a script that the page does not have.
+    let told = |script: &str, window| {
+        let page = folder.path().join("told.html");
+        let script = format!("<script>document.documentElement.dataset.told = {script};</script></body>");
+        fs::write(
+            &page,
+            fs::read_to_string(folder.path().join("race.html")).unwrap().replace("</body>", &script),
+        )
+        .unwrap();
+        let dom = load(&page, window).dom;
+        let rest = dom.split_once("data-told=\"").expect("the script was run").1.to_owned();
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let bottom = "Math.ceil(document.querySelector('#plot-time svg.wide').getBoundingClientRect().bottom)";
+    let bottom: u32 = told(bottom, LAPTOP).parse().unwrap();
+    assert!((300..LAPTOP.1).contains(&bottom), "the main plot ends at {bottom}, below the fold");
+    for window in [LAPTOP, NARROW] {
+        let lines = "Array.from(document.querySelectorAll('pre span'), part => part.getClientRects().length)";
+        let lines = told(lines, window);
+        assert!(
+            lines.len() > 10 && lines.split(',').all(|lines| lines == "1"),
+            "an option is broken: {lines}"
+        );
+        let wider =
+            told("document.documentElement.scrollWidth - document.documentElement.clientWidth", window);
+        assert_eq!(wider, "0", "the page is wider than its window");
+    }
 
     // The test can fail: a script error, an error that comes later, and a plot that is missing.
     let original = fs::read_to_string(&page).unwrap();
@@ -112,7 +147,7 @@ fn the_page_has_its_plots_and_no_script_fails() {
         assert!(original.contains(from));
         let page = folder.path().join("broken.html");
         fs::write(&page, original.replacen(from, to, 1)).unwrap();
-        complaints(&load(&page)).join("; ")
+        complaints(&load(&page, LAPTOP)).join("; ")
     };
     let early = broken("\"use strict\";", "\"use strict\"; missing();");
     assert!(early.contains("did not come to its end") && early.contains("in the console"), "{early}");

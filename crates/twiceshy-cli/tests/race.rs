@@ -16,8 +16,13 @@ fn twiceshy() -> Command {
     command
 }
 
-/// A small race with its results in `out` and its stores in `dir` below the folder.
+/// A small race with its results in `out` and its stores in `dir` below the folder, without its cold part.
 fn race(folder: &Path, args: &[&str]) -> Output {
+    let rest: &[&str] = if args.contains(&"--no-cold") { &[] } else { &["--no-cold"] };
+    whole_race(folder, &[args, rest].concat())
+}
+
+fn whole_race(folder: &Path, args: &[&str]) -> Output {
     let dir = folder.join("dir");
     fs::create_dir_all(&dir).unwrap();
     let mut command = twiceshy();
@@ -34,6 +39,11 @@ fn race(folder: &Path, args: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What it said, wherever lines were broken.
+fn in_one_line(output: &Output) -> String {
+    text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn json(folder: &Path) -> Value {
@@ -85,7 +95,7 @@ fn without_times(value: &mut Value) {
 fn a_race_ends_with_a_table_a_summary_and_two_files() {
     for engine in ["fjall", "redb"] {
         let folder = TempDir::new().unwrap();
-        let output = race(folder.path(), &["--engine", engine]);
+        let output = whole_race(folder.path(), &["--engine", engine]);
         assert_done(&output);
         let said = text(&output.stdout);
         for part in [
@@ -98,12 +108,14 @@ fn a_race_ends_with_a_table_a_summary_and_two_files() {
             "attack 10 %",
             "bits/key",
             "Under attack:",
+            "all filters with the same memory",
+            "files in memory",
             engine,
         ] {
             assert!(said.contains(part), "no {part:?} in: {said}");
         }
         assert!(!said.contains("simulated"), "{said}");
-        assert!(said.contains("out/race.html") && said.contains("out/race.json"), "{said}");
+        assert!(said.contains("out/race.html\n") && said.contains("out/race.json\n"), "{said}");
         // Not a terminal: no escape codes, no live table.
         assert!(!said.contains('\u{1b}') && output.stderr.is_empty(), "{}", text(&output.stderr));
         assert_eq!(names(&folder.path().join("out")), ["race.html", "race.json"]);
@@ -114,14 +126,18 @@ fn a_race_ends_with_a_table_a_summary_and_two_files() {
             "id=\"plot-lookups\"",
             "id=\"plot-speed\"",
             "id=\"plot-space\"",
-            "--seed 1",
+            "<title>twiceshy race: Under attack",
+            "<h1>Under attack",
+            "lower is better",
+            // Lines are broken between options.
+            "<span>--seed 1</span>",
             "prefers-color-scheme",
         ] {
             assert!(page.contains(part), "no {part:?} in the page");
         }
         let foreign = page.replace("http://www.w3.org/2000/svg", "");
         assert!(
-            !foreign.contains("http") && !foreign.contains("src=") && !foreign.contains("simulated latency)")
+            !foreign.contains("http") && !foreign.contains("src=") && !foreign.contains("class=\"warning\"")
         );
     }
 }
@@ -221,7 +237,18 @@ fn the_command_on_the_page_runs_the_same_race() {
     let folder = TempDir::new().unwrap();
     assert_done(&race(
         folder.path(),
-        &["--skew", "0.9", "--adversary", "2.5", "--cache", "1M", "--latency", "5us"],
+        &[
+            "--skew",
+            "0.9",
+            "--adversary",
+            "2.5",
+            "--cache",
+            "1M",
+            "--latency",
+            "5us",
+            "--equal-rate",
+            "--no-cold",
+        ],
     ));
     let mut first = json(folder.path());
     let command = first["settings"]["command"].as_str().unwrap().to_owned();
@@ -263,7 +290,7 @@ fn key_files_that_cannot_be_used_are_refused() {
     refused("/no/such/file", &["/no/such/file", "No such file"]);
     refused(empty.to_str().unwrap(), &["no key in", "one per line"]);
     refused(folder.path().to_str().unwrap(), &["is a folder"]);
-    refused("-", &["twice", "give the name of a file"]);
+    refused("-", &["more than once", "give the name of a file"]);
     refused("/dev/null", &["regular file"]);
 }
 
@@ -345,7 +372,7 @@ fn simulated_latency_is_felt_and_labelled_everywhere() {
     let folder = TempDir::new().unwrap();
     let picture = folder.path().join("race.svg");
     let args = ["--latency", "200us", "--queries", "100", "--svg", picture.to_str().unwrap()];
-    let output = race(folder.path(), &args);
+    let output = whole_race(folder.path(), &args);
     assert_done(&output);
     let report = json(folder.path());
     assert_eq!(report["settings"]["simulated_latency"].as_f64(), Some(0.0002));
@@ -354,11 +381,143 @@ fn simulated_latency_is_felt_and_labelled_everywhere() {
     assert!(
         none["phases"].as_array().unwrap().iter().all(|phase| phase["seconds"].as_f64().unwrap() >= 0.02)
     );
-    let said = text(&output.stdout);
-    assert_eq!(said.matches("simulated latency").count(), 2, "{said}");
+    let said = in_one_line(&output);
+    assert!(said.contains("Queries per second, simulated latency"), "{said}");
+    assert!(said.contains("With simulated latency a query") && !said.contains("files in memory"), "{said}");
+    // Nor is there a real disk beside it.
+    assert!(said.contains("were not run: the latency is simulated"), "{said}");
     let page = fs::read_to_string(folder.path().join("out/race.html")).unwrap();
-    assert!(page.contains("class=\"warning\"") && page.contains("Speed under attack (simulated latency)"));
+    assert!(page.contains("class=\"warning\"") && page.contains("Speed under attack, simulated latency"));
     assert!(fs::read_to_string(picture).unwrap().contains("simulated latency"));
+}
+
+#[test]
+fn filters_have_the_same_memory_or_the_same_rate() {
+    let run = |args: &[&str]| {
+        let folder = TempDir::new().unwrap();
+        let output = race(folder.path(), &[args, &["--keys", "10000", "--queries", "30000"]].concat());
+        assert_done(&output);
+        let page = fs::read_to_string(folder.path().join("out/race.html")).unwrap();
+        (json(folder.path()), in_one_line(&output), page)
+    };
+    let memory = |report: &Value, number: usize| {
+        report["stores"][number]["filter_bytes_loaded"].as_u64().unwrap() as f64
+    };
+    let mistakes = |report: &Value, number: usize| {
+        report["stores"][number]["phases"][0]["false_positives"].as_u64().unwrap()
+    };
+    let (report, said, page) = run(&["--error-rate", "0.01"]);
+    for twin in [1, 2] {
+        let share = memory(&report, twin) / memory(&report, 0);
+        // A quotient filter has whole bits in each of its slots.
+        assert!((0.9..=1.0).contains(&share), "{share}");
+        assert!(mistakes(&report, twin) < mistakes(&report, 0), "{report}");
+    }
+    for said in [&said, &page] {
+        assert!(said.contains("all filters with the same memory"), "{said}");
+        assert!(!said.contains("all filters built for the same error rate"), "{said}");
+    }
+    let (report, said, page) = run(&["--error-rate", "0.01", "--equal-rate"]);
+    assert!(memory(&report, 1) < 0.8 * memory(&report, 0), "{report}");
+    // 300, and the Bloom filter, whose size is known beforehand, needs no reserve.
+    assert!((150..450).contains(&mistakes(&report, 1)), "{report}");
+    for said in [&said, &page] {
+        assert!(said.contains("all filters built for the same error rate, 0.01"), "{said}");
+        assert!(!said.contains("all filters with the same memory"), "{said}");
+    }
+    // Very short fingerprints of the quotient filter, many of which are the same; the adaptive one learns so much that it grows.
+    let (_, said, page) = run(&["--error-rate", "0.9"]);
+    assert!(
+        said.contains("same memory when they were loaded") && said.contains("it has grown from"),
+        "{said}"
+    );
+    assert!(page.contains("same memory when they were loaded"));
+    run(&["--error-rate", "0.9", "--equal-rate"]);
+}
+
+/// Where files can be evicted from the operating system's cache, a lookup is slower then.
+#[test]
+fn cold_files_are_slower_and_labelled() {
+    let folder = TempDir::new().unwrap();
+    let run = |args: &[&str]| {
+        let output = whole_race(folder.path(), args);
+        assert_done(&output);
+        (json(folder.path()), in_one_line(&output))
+    };
+    for engine in ["fjall", "redb"] {
+        let (report, said) = run(&["--engine", engine]);
+        let Value::Null = report["cold_left_out"] else {
+            // Temporary files are in memory.
+            assert!(said.contains("were not run: the stores lie in memory"), "{said}");
+            continue;
+        };
+        assert!(said.contains("Queries per second, files read from disk"), "{said}");
+        let page = fs::read_to_string(folder.path().join("out/race.html")).unwrap();
+        assert!(
+            page.contains("id=\"plot-cold\"") && page.contains("Speed under attack, files read from disk")
+        );
+        let stores = report["stores"].as_array().unwrap();
+        for store in stores {
+            assert_eq!(store["cold"].as_array().unwrap().len(), 5);
+        }
+        let speed = |part: &str| stores[3][part][0]["median_per_second"].as_f64().unwrap();
+        assert!(speed("cold") * 3.0 < speed("phases"), "{} {}", speed("cold"), speed("phases"));
+    }
+    let (report, said) = run(&["--no-cold"]);
+    assert!(report["stores"][0]["cold"].as_array().unwrap().is_empty());
+    assert!(
+        said.contains("were not run: so it was asked for") && !said.contains("second, files read from disk")
+    );
+}
+
+/// Evicting has no effect there: that part of the race would show the wrong thing.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_in_memory_are_never_cold() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let output = whole_race(folder.path(), &["--queries", "100"]);
+    assert_done(&output);
+    let why = json(folder.path())["cold_left_out"].as_str().unwrap().to_owned();
+    assert!(why.contains("in memory") && why.contains("--dir"), "{why}");
+    assert!(in_one_line(&output).contains(&why));
+}
+
+#[test]
+fn replaced_results_are_told_with_the_same_paths() {
+    let folder = TempDir::new().unwrap();
+    let run = || {
+        let mut command = twiceshy();
+        command.args(["--keys", "200", "--queries", "200", "--no-cold", "--svg", "race.svg"]);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        assert_done(&output);
+        text(&output.stdout)
+    };
+    let places = "\nThe page: ./race.html\nAll figures: ./race.json\nThe picture: race.svg\n";
+    let first = run();
+    assert!(first.ends_with(places), "{first}");
+    let again = run();
+    assert!(again.ends_with(&places[1..].replace('\n', " (replaces an earlier one)\n")), "{again}");
+}
+
+/// On a terminal of 60 columns no line is broken by the terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn it_can_be_read_on_a_narrow_terminal() {
+    let folder = TempDir::new().unwrap();
+    let line = format!(
+        "stty cols 60 rows 24; '{}' race --keys 20000 --queries 30000 --out {} 2>/dev/null",
+        env!("CARGO_BIN_EXE_twiceshy"),
+        folder.path().display()
+    );
+    let output =
+        Command::new("script").args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).output().unwrap();
+    assert_done(&output);
+    let said = text(&output.stdout);
+    assert!(said.contains("attack 10 %") && said.contains("Under attack:"), "{said}");
+    let folder = folder.path().display().to_string();
+    for line in said.lines().filter(|line| !line.contains(&folder)) {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
 }
 
 #[test]

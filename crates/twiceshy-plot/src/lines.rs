@@ -6,6 +6,8 @@ use crate::scale::Scale;
 /// From the line above a name to the next name.
 const NAME_LINE: f64 = 17.0;
 const TOP: f64 = 14.0;
+/// How high the strip for values of 0 is.
+const STRIP: f64 = 26.0;
 
 /// A chart with lines.
 #[derive(Debug, Clone)]
@@ -22,8 +24,9 @@ pub struct LineChart {
     pub up: Scale,
     /// How a mark of the upright axis is written.
     pub mark: fn(f64) -> String,
-    /// What the lowest mark is called instead: "0" where a logarithmic axis has no place for it.
-    pub lowest: Option<&'static str>,
+    /// What values of 0 are called: they lie in a strip of their own below an axis that has no place for them, a
+    /// logarithmic one.
+    pub none: Option<&'static str>,
     /// What the upright axis shows.
     pub unit: String,
     /// The lines.
@@ -79,6 +82,8 @@ pub struct Point {
     pub x: f64,
     /// Its value.
     pub y: f64,
+    /// Between which values it was, if it is one of several.
+    pub range: Option<(f64, f64)>,
     /// What is said about it when the mouse is on it.
     pub about: String,
 }
@@ -105,6 +110,12 @@ impl LineChart {
         self.size.1 - if matches!(self.across, Across::Places { .. }) { 46.0 } else { 10.0 }
     }
 
+    /// What the strip below the axis is called, if there is something in it.
+    fn strip(&self) -> Option<&'static str> {
+        let mut values = self.series.iter().flat_map(|series| &series.points).map(|point| point.y);
+        self.none.filter(|_| values.any(|value| value <= 0.0))
+    }
+
     fn x(&self, value: f64) -> f64 {
         let share = match &self.across {
             Across::Places { names, .. } => (value + 0.5) / names.len().max(1) as f64,
@@ -114,7 +125,12 @@ impl LineChart {
     }
 
     fn y(&self, value: f64) -> f64 {
-        self.bottom() - self.up.place(value) * (self.bottom() - self.plot_top())
+        let start = self.bottom() - if self.strip().is_some() { STRIP } else { 0.0 };
+        if value <= 0.0 && self.strip().is_some() {
+            self.bottom()
+        } else {
+            start - self.up.place(value) * (start - self.plot_top())
+        }
     }
 
     /// Draws it.
@@ -157,11 +173,13 @@ impl LineChart {
             }
         }
         canvas.text("small", 0.0, self.top + TOP - 2.0, &self.unit);
-        for (number, mark) in self.up.marks().into_iter().enumerate() {
+        for mark in self.up.marks() {
             let y = self.y(mark);
             canvas.line("grid", (left, y), (right, y));
-            let name = self.lowest.filter(|_| number == 0).map_or_else(|| (self.mark)(mark), str::to_owned);
-            canvas.text("small end", left - 8.0, y + 4.0, &name);
+            canvas.text("small end", left - 8.0, y + 4.0, &(self.mark)(mark));
+        }
+        if let Some(name) = self.strip() {
+            canvas.text("small end", left - 8.0, bottom + 4.0, name);
         }
         canvas.line("one", (left, bottom), (right, bottom));
         if let Across::Places { names, unit } = &self.across {
@@ -178,6 +196,12 @@ impl LineChart {
         let (colour, heavy) = (series.colour, if series.is_heavy { " heavy" } else { "" });
         canvas
             .put(format_args!("<polyline class=\"line s{colour}{heavy}\" points=\"{}\"/>", path.trim_end()));
+        for point in &series.points {
+            if let Some((low, high)) = point.range {
+                let x = self.x(point.x);
+                canvas.line(&format!("range s{colour}"), (x, self.y(low)), (x, self.y(high)));
+            }
+        }
         let from = if self.markers { 0 } else { series.points.len().saturating_sub(1) };
         for (number, point) in series.points.iter().enumerate() {
             let about = format!("{}, {}", series.name, point.about);
@@ -244,7 +268,12 @@ mod tests {
             is_heavy: colour == 0,
             points: (0..)
                 .zip(values)
-                .map(|(x, &y)| Point { x: f64::from(x), y, about: "here".into() })
+                .map(|(x, &y)| Point {
+                    x: f64::from(x),
+                    y,
+                    range: Some((y / 2.0, y * 2.0)),
+                    about: "here".into(),
+                })
                 .collect(),
         };
         let mut chart = LineChart {
@@ -254,7 +283,7 @@ mod tests {
             across: Across::Places { names: vec!["a".into(), "b".into()], unit: "place".into() },
             up: Scale::log([1.0, 100.0], 0.1),
             mark: |value| value.to_string(),
-            lowest: Some("nothing"),
+            none: Some("nothing"),
             unit: "things".into(),
             series: vec![series(0, &[1.0, 100.0]), series(1, &[0.0, f64::NAN]), series(2, &[])],
             markers: true,
@@ -262,9 +291,14 @@ mod tests {
         };
         let svg = chart.draw().inline("plot", chart.size, "test");
         assert_eq!(svg.matches("<polyline").count(), 3);
+        assert_eq!(svg.matches("class=\"range s").count(), 4);
+        // The strip is below the axis, with the value of 0 in it, and is there for such values only.
         assert_eq!(svg.matches(">nothing</text>").count(), 1);
+        assert!(chart.y(0.0) > chart.y(0.1) + 20.0, "{} {}", chart.y(0.0), chart.y(0.1));
         assert_eq!(svg.matches("series &lt;").count(), 4 + 2, "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        chart.series.remove(1);
+        assert!(!chart.draw().inline("plot", chart.size, "test").contains("nothing"));
         chart.across = Across::Spans(Vec::new());
         assert!(!chart.draw().inline("plot", chart.size, "test").contains("NaN"));
     }

@@ -25,6 +25,7 @@ const SIZES: &str = "\
 .title{font-size:18px;font-weight:600}.label{font-size:13px}.small{font-size:12px}.number{font-size:10.5px}\
 .strong{font-weight:600}.end{text-anchor:end}.middle{text-anchor:middle}\
 .second{fill-opacity:.45}.grid,.one,.span{stroke-width:1}.one{stroke-width:1.5}.span{stroke-opacity:.7}\
+.range{stroke-width:6;stroke-opacity:.3;stroke-dasharray:none!important}\
 .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:butt}.heavy{stroke-width:3.5}";
 
 /// The style sheet.

@@ -62,12 +62,14 @@ impl<'a> Dataset<'a> {
     /// The keys of a file, one per line, or the first `most` of them. Reads it once, to know how many there are.
     pub(super) fn of_file(path: &'a Path, seed: u64, most: Option<u64>) -> anyhow::Result<Self> {
         if path == Path::new("-") {
-            bail!("--key-file reads the file twice, so it cannot be standard input: give the name of a file");
+            bail!(
+                "--key-file reads the file more than once, so it cannot be standard input: give the name of a file"
+            );
         }
         let about = path.metadata().with_context(|| format!("cannot open {}", path.display()))?;
         if !about.is_file() && !about.is_dir() {
             bail!(
-                "--key-file reads the file twice, so it must be a regular file: {} is none",
+                "--key-file reads the file more than once, so it must be a regular file: {} is none",
                 path.display()
             );
         }

@@ -10,9 +10,38 @@ use crate::target::{Contents, Target};
 
 /// The folder for the results. If the race ends without any, a folder that was made for them is removed.
 pub(super) struct Out {
-    page: Target,
-    figures: Target,
+    pub(super) page: Place,
+    pub(super) figures: Place,
     _folder: Folder,
+}
+
+/// Where a file goes.
+pub(super) struct Place {
+    target: Target,
+    /// As it was asked for, the same every time.
+    pub(super) path: PathBuf,
+    /// Whether there is an earlier one.
+    pub(super) is_replaced: bool,
+}
+
+impl Place {
+    pub(super) fn new(path: PathBuf, contents: Contents) -> anyhow::Result<Self> {
+        let target = Target::replacing(&path, contents)?;
+        Ok(Self { target, is_replaced: path.exists(), path })
+    }
+
+    /// Writes a file as a whole.
+    pub(super) fn write(&self, contents: &str) -> anyhow::Result<()> {
+        self.target.write(|out| Ok(out.write_all(contents.as_bytes())?))
+    }
+}
+
+/// To be said when it is written.
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let replaced = if self.is_replaced { " (replaces an earlier one)" } else { "" };
+        write!(f, "{}{replaced}", self.path.display())
+    }
 }
 
 /// A folder that is removed if it is ours and nothing is in it.
@@ -40,24 +69,20 @@ impl Out {
         }
         let ours = Folder(is_ours.then(|| folder.to_owned()));
         let place = |name: &str, contents| {
-            Target::replacing(&folder.join(name), contents)
+            Place::new(folder.join(name), contents)
                 .context("the results have no place: choose another one with --out")
         };
         let (page, figures) = (place("race.html", Contents::Page)?, place("race.json", Contents::Figures)?);
         Ok(Self { page, figures, _folder: ours })
     }
 
-    /// Writes the page and the figures. Tells where they are.
-    pub(super) fn write(&self, page: &str, figures: &str) -> anyhow::Result<[PathBuf; 2]> {
-        for (target, contents) in [(&self.page, page), (&self.figures, figures)] {
-            write(target, contents)
+    /// Writes the page and the figures.
+    pub(super) fn write(&self, page: &str, figures: &str) -> anyhow::Result<()> {
+        for (place, contents) in [(&self.page, page), (&self.figures, figures)] {
+            place
+                .write(contents)
                 .context("the results are lost but for the table: choose another place with --out")?;
         }
-        Ok([&self.page, &self.figures].map(|target| target.path().to_owned()))
+        Ok(())
     }
-}
-
-/// Writes a file as a whole.
-pub(super) fn write(target: &Target, contents: &str) -> anyhow::Result<()> {
-    target.write(|out| Ok(out.write_all(contents.as_bytes())?))
 }

@@ -18,21 +18,21 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new<'a>(
-        names: impl Iterator<Item = &'a str>,
-        latency: Option<Duration>,
-        rows: u64,
-    ) -> Self {
-        let bar = if output::for_people() { ProgressBar::new(rows) } else { ProgressBar::hidden() };
-        let template = "{msg}\n{prefix} [{bar:40.cyan}] {percent} %";
+    pub(super) fn new(latency: Option<Duration>) -> Self {
+        let bar = if output::for_people() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let template = "{msg}\n{prefix} [{bar:20.cyan}] {percent} %";
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let dash = || "-".to_owned();
-        let lines = names.map(|name| [name.to_owned(), dash(), dash(), dash(), dash()]).collect();
         let about = latency.map_or_else(String::new, |latency| {
             format!("With a simulated latency of {} per lookup in the engine\n", latency_text(latency))
         });
         bar.set_style(style.progress_chars("=> "));
-        Self { bar, about, lines }
+        Self { bar, about, lines: Vec::new() }
+    }
+
+    /// One store more.
+    pub(super) fn add(&mut self, name: &str) {
+        let dash = || "-".to_owned();
+        self.lines.push([name.to_owned(), dash(), dash(), dash(), dash()]);
     }
 
     /// A new part of the race.
@@ -48,12 +48,12 @@ impl Live {
     }
 
     /// What a store did in this phase so far.
-    pub(super) fn show(&mut self, number: usize, figures: &Figures, bytes_per_key: f64) {
+    pub(super) fn show(&mut self, number: usize, figures: &Figures, bits_per_key: f64) {
         let line = &mut self.lines[number];
         line[1] = speed(figures.queries_per_second);
         line[2] = rate(figures.false_positives_per_thousand());
         line[3] = rate(figures.lookups_per_thousand());
-        line[4] = format!("{bytes_per_key:.2}");
+        line[4] = format!("{bits_per_key:.1}");
         self.draw();
     }
 
@@ -61,13 +61,8 @@ impl Live {
         if self.bar.is_hidden() {
             return;
         }
-        let head = [
-            "store",
-            "queries/s",
-            "false positives\nper 1,000",
-            "engine lookups\nper 1,000",
-            "filter bytes\nper key",
-        ];
+        let head =
+            ["store", "queries\nper second", "mistakes\nper 1,000", "lookups\nper 1,000", "bits\nper key"];
         let table = table::plain(&head, self.lines.iter().map(<[String; 5]>::as_slice));
         self.bar.set_message(format!("{}{table}", self.about));
     }

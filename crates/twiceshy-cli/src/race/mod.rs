@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options.rs` | what can be chosen |
 //! | `dataset.rs`, `random.rs`, `stream.rs` | keys, random numbers, and the queries of every phase |
-//! | `watch.rs` | an engine that is watched |
+//! | `watch.rs`, `cold.rs` | an engine that is watched; files that are read from the disk every time |
 //! | `twin.rs`, `contender.rs` | stores with other filters, to compare with; a store with the adversary who attacks it |
 //! | `run.rs` | the race |
 //! | `live.rs`, `table.rs`, `words.rs` | the table while it runs and at the end; figures and sentences |
@@ -13,6 +13,7 @@
 //! | `files.rs` | where that goes |
 //! | `folder.rs` | where the stores lie |
 
+mod cold;
 mod contender;
 mod dataset;
 mod files;
@@ -30,18 +31,17 @@ mod twin;
 mod watch;
 mod words;
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
 
 use anyhow::Context;
 use twiceshy::{AdaptiveFilter, QuotientFilter};
 
 pub(crate) use options::Args;
 
-use crate::target::{Contents, Target};
+use crate::target::Contents;
 use crate::{Outcome, interrupt, output};
 use dataset::Dataset;
-use files::Out;
+use files::{Out, Place};
 use folder::Stores;
 use report::Report;
 
@@ -54,8 +54,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     check_rate(args.error_rate)?;
     let out = Out::prepare(&args.out)?;
-    let picture = args.svg.as_deref().map(|path| Target::replacing(path, Contents::Picture)).transpose();
+    let picture = args.svg.clone().map(|path| Place::new(path, Contents::Picture)).transpose();
     let picture = picture.context("the picture has no place: choose another one with --svg")?;
+    let replaced: Vec<_> = [Some(&out.page), Some(&out.figures), picture.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter(|place| place.is_replaced)
+        .map(|place| place.path.display().to_string())
+        .collect();
+    if !replaced.is_empty() && output::for_people() {
+        // Early enough to press Ctrl-C.
+        output::complain(format_args!("at its end the race replaces {}", replaced.join(", ")));
+    }
     let stores = stores_folder(args)?;
     let report = run::race(args, &dataset, stores.path())?;
     let place = stores.path().to_owned();
@@ -69,8 +79,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
         stdout.write_all(json.as_bytes())?;
     } else {
         write_report(&mut stdout, &report)?;
-        if let Ok([page, figures]) = &written {
-            writeln!(stdout, "\nThe page: {}\nAll figures: {}", page.display(), figures.display())?;
+        if written.is_ok() {
+            writeln!(stdout, "\nThe page: {}\nAll figures: {}", out.page, out.figures)?;
+            if let Some(picture) = &picture {
+                writeln!(stdout, "The picture: {picture}")?;
+            }
         }
     }
     stdout.flush()?;
@@ -79,14 +92,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn write_files(
-    out: &Out,
-    picture: Option<&Target>,
-    report: &Report,
-    json: &str,
-) -> anyhow::Result<[PathBuf; 2]> {
-    if let Some(target) = picture {
-        files::write(target, &plots::picture(report))?;
+fn write_files(out: &Out, picture: Option<&Place>, report: &Report, json: &str) -> anyhow::Result<()> {
+    if let Some(place) = picture {
+        place.write(&plots::picture(report))?;
     }
     out.write(&page::html(report), json)
 }
@@ -109,28 +117,18 @@ fn stores_folder(args: &Args) -> anyhow::Result<Stores> {
 }
 
 fn write_report(stdout: &mut impl Write, report: &Report) -> anyhow::Result<()> {
-    writeln!(stdout, "{}", table::of_report(report))?;
+    let width = width();
+    write!(stdout, "{}", table::of_report(report, width))?;
     for (about, sentence) in words::summary(report) {
-        for line in wrapped(&format!("{about}: {sentence}"), 100) {
+        for line in words::wrapped(&format!("{about}: {sentence}"), width) {
             writeln!(stdout, "{line}")?;
         }
     }
     Ok(())
 }
 
-/// Text in lines of at most this many letters, where words allow it.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
+/// How wide lines of text are: not too wide to be read, nor wider than the terminal.
+fn width() -> usize {
+    terminal_size::terminal_size_of(io::stdout())
+        .map_or(100, |(terminal_size::Width(columns), _)| usize::from(columns).clamp(40, 100))
 }

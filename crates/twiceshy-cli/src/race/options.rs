@@ -10,6 +10,7 @@ Examples:
   twiceshy race                                 # about a minute; see race.html then
   twiceshy race --quick --out /tmp/race         # about ten seconds
   twiceshy race --engine redb --cache 1%        # a B-tree, with hardly any cache
+  twiceshy race --equal-rate                    # all filters built for the same error rate
   twiceshy race --key-file urls.txt             # your own keys, one per line
   twiceshy race --adversary 0.1,1,50 --seed 7   # other attacks, other random numbers
   twiceshy race --latency 100us                 # as if the storage were farther away (simulated)
@@ -42,9 +43,13 @@ pub(crate) struct Args {
     /// The engine's own cache, for each store: percent of the data (10%) or bytes (64M)
     #[arg(long, value_name = "SIZE", default_value = "10%", value_parser = cache)]
     pub(super) cache: Cache,
-    /// The error rate that all filters are built for: the share of absent keys they may let through
+    /// The error rate that the adaptive filter is built for: the share of absent keys it may let through
     #[arg(long, value_name = "RATE", default_value = "0.001", value_parser = rate)]
     pub(super) error_rate: f64,
+    /// Build all filters for that error rate. Otherwise the others get the memory that the adaptive one has, and err less
+    /// often than it as long as nobody attacks
+    #[arg(long)]
+    pub(super) equal_rate: bool,
     /// Where all random numbers start, those of keys, queries and hashes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
@@ -54,6 +59,10 @@ pub(crate) struct Args {
     /// Pretend that every lookup in the engine takes this much longer, for example 100us or 2ms (simulated)
     #[arg(long, value_name = "TIME", value_parser = latency)]
     pub(super) latency: Option<Duration>,
+    /// Leave out the second part, in which the files are evicted from the operating system's cache, so that every lookup
+    /// reads the disk
+    #[arg(long)]
+    pub(super) no_cold: bool,
     /// A small race of about ten seconds
     #[arg(long)]
     pub(super) quick: bool,

@@ -1,7 +1,7 @@
 //! `race.html`: one page, with everything in it and nothing loaded from anywhere.
 //!
-//! It is written for somebody who has never heard of filters: first what happened, in sentences and four figures, then the
-//! plots, then the tables and what one must know to judge them. A little script fades out what is not pointed at; without
+//! It is written for somebody who has never heard of filters: first what happened, in a line, four figures and a plot, then
+//! in sentences and more plots, then the tables and what one must know to judge them. A little script fades out what is not pointed at; without
 //! it nothing is missing.
 
 use std::fmt::{Arguments, Write};
@@ -9,8 +9,8 @@ use std::fmt::{Arguments, Write};
 use twiceshy_plot::{COLOURS, css, escape};
 
 use super::plots::{self, Plot, Width};
-use super::report::{Report, StoreReport};
-use super::words::{self, bytes, grouped, rate, speed, title};
+use super::report::{Part, Report, StoreReport};
+use super::words::{self, bytes, grouped, rate, speed, spread, title};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -20,8 +20,9 @@ pub(super) fn html(report: &Report) -> String {
     let mut page = Page(String::new());
     page.put(format_args!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>twiceshy race</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>twiceshy race: {}</title>\n\
          <style>\n{STYLE}{}{}\n</style>\n</head>\n<body>\n<main>",
+        escape(&words::headline(report)),
         css(),
         borders(),
     ));
@@ -55,31 +56,31 @@ impl Page {
 
 fn top(page: &mut Page, report: &Report) {
     page.put(format_args!(
-        "<h1>Four stores, the same queries, one attack</h1>\n<p class=\"lead\">A filter in memory keeps queries for keys that \
-         are not there away from the disk. Most filters make the same mistake again and again, and whoever finds one can \
-         use it. This race shows what that costs, and what it costs when the filter learns.</p>"
+        "<h1>{}</h1>\n<p class=\"lead\">A filter in memory keeps queries for keys that are not there away from the disk. Most \
+         filters make the same mistake again and again, and whoever finds one can use it. This race shows what that costs, and \
+         what it costs when the filter learns. Compared: {}.</p>",
+        escape(&words::headline(report)),
+        escape(&words::memory(report)),
     ));
     if report.settings.simulated_latency.is_some() {
         page.put(format_args!("<p class=\"warning\">{}</p>", escape(&words::caveats(report)[0])));
     }
     cards(page, report);
-    page.put(format_args!("<dl class=\"said\">"));
-    for (about, sentence) in words::summary(report) {
-        page.put(format_args!("<dt>{about}</dt><dd>{}</dd>", escape(&sentence)));
-    }
-    page.put(format_args!("</dl>"));
 }
 
 /// One figure per store: what the strongest attack costs.
 fn cards(page: &mut Page, report: &Report) {
     let Some((last, percent)) = report.strongest_attack() else { return };
-    page.put(format_args!("<ul class=\"cards\">"));
+    page.put(format_args!(
+        "<p class=\"caption\">Lookups in the engine per 1,000\u{a0}queries when {percent}\u{a0}% of them are an attack: \
+         <strong>lower is better</strong></p>\n<ul class=\"cards\">"
+    ));
     for store in &report.stores {
         let colour = plots::colour(report, store);
         let (before, now) = (store.phase(0), store.phase(last));
         page.put(format_args!(
-            "<li data-row=\"{colour}\" class=\"b{colour}\"><span class=\"name\">{}{}</span><b>{}</b><small>lookups in the engine per 1,000 \
-             queries when {percent} % of them are an attack; {} before it</small></li>",
+            "<li data-row=\"{colour}\" class=\"b{colour}\"><span class=\"name\">{}{}</span><b>{}</b><small>{} without an \
+             attack</small></li>",
             sign(colour),
             escape(title(&store.name)),
             rate(now.lookups_per_thousand()),
@@ -100,14 +101,17 @@ fn sign(colour: usize) -> String {
 fn figures(page: &mut Page, report: &Report) {
     page.put(format_args!(
         "<h2 id=\"time-title\">False positives over time</h2>\n<figure id=\"plot-time\" aria-labelledby=\"time-title\">\
-         <figcaption>Queries run from left to right, through all phases. Lower is better; each step of the grid is ten times \
-         as many.</figcaption>"
+         <figcaption>Queries run from left to right, through all phases. Lower is better; each line of the grid is ten times \
+         the one below it.</figcaption>"
     ));
     let about = "False positives per 1,000 queries over time, one line per store";
     draw(page, "plot wide", about, &plots::over_time(report, Width::Wide, 0.0));
     draw(page, "plot narrow", about, &plots::over_time(report, Width::Narrow, 0.0));
-    page.put(format_args!("</figure>\n<div class=\"plots\">"));
-    let simulated = if report.settings.simulated_latency.is_some() { " (simulated latency)" } else { "" };
+    page.put(format_args!("</figure>\n<h2>What happened</h2>\n<dl class=\"said\">"));
+    for (about, sentence) in words::summary(report) {
+        page.put(format_args!("<dt>{about}</dt><dd>{}</dd>", escape(&sentence)));
+    }
+    page.put(format_args!("</dl>\n<div class=\"plots\">"));
     figure(
         page,
         ("lookups", "Lookups in the engine under attack"),
@@ -116,23 +120,32 @@ fn figures(page: &mut Page, report: &Report) {
     );
     figure(
         page,
-        ("speed", &format!("Speed under attack{simulated}")),
-        "Queries that one thread gets answered in a second. Higher is better.",
-        &plots::speeds(report),
-    );
-    figure(
-        page,
         ("space", "Memory for the filter"),
-        "Bits of memory per key at the end of the race. Shorter is better.",
+        &format!(
+            "Bits of memory per key at the end of the race: {}. Shorter is better.",
+            words::memory(report)
+        ),
         &plots::space(report),
     );
-    glossary(page);
+    for &part in report.parts() {
+        let id = match part {
+            Part::Warm => "speed",
+            Part::Cold => "cold",
+        };
+        figure(
+            page,
+            (id, &format!("Speed under attack, {}", words::files(report, part))),
+            "Queries that one thread gets answered in a second: the median of the turns, and the range of half of them. Higher is better.",
+            &plots::speeds(report, part),
+        );
+    }
     page.put(format_args!("</div>"));
+    glossary(page);
 }
 
 /// The words that a stranger to filters may miss.
 fn glossary(page: &mut Page) {
-    page.put(format_args!("<section><h2>The words</h2>\n<dl class=\"words\">"));
+    page.put(format_args!("<h2>The words</h2>\n<dl class=\"words\">"));
     for (word, meaning) in [
         ("store", "keys and values on disk, with or without a filter in front"),
         ("engine", "the database that keeps them there; asking it is slow"),
@@ -146,7 +159,7 @@ fn glossary(page: &mut Page) {
     ] {
         page.put(format_args!("<dt>{word}</dt><dd>{}</dd>", escape(meaning)));
     }
-    page.put(format_args!("</dl></section>"));
+    page.put(format_args!("</dl>"));
 }
 
 fn figure(page: &mut Page, (id, heading): (&str, &str), about: &str, plot: &Plot) {
@@ -176,10 +189,16 @@ fn tables(page: &mut Page, report: &Report) {
                  about: &str,
                  (names, rows): (Vec<String>, Vec<(&StoreReport, Vec<String>)>)| {
         let cells = |tag: &str, cells: &[String]| -> String {
-            cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+            let cell = |text: &String| match text.split_once('\n') {
+                None => format!("<{tag}>{}</{tag}>", escape(text)),
+                Some((first, second)) => {
+                    format!("<{tag}>{}<small>{}</small></{tag}>", escape(first), escape(second))
+                }
+            };
+            cells.iter().map(cell).collect()
         };
         page.put(format_args!(
-            "<p class=\"caption\">{}</p>\n<div class=\"scroll\"><table aria-label=\"{}\">\n<thead><tr><th>store</th>{}</tr></thead>\n<tbody>",
+            "<p class=\"caption\">{}</p>\n<div class=\"scroll\" tabindex=\"0\"><table aria-label=\"{}\">\n<thead><tr><th>store</th>{}</tr></thead>\n<tbody>",
             escape(about),
             escape(about),
             cells("th", &names)
@@ -202,17 +221,21 @@ fn tables(page: &mut Page, report: &Report) {
     );
     let lookups = by_phase(&|store, place| rate(store.phase(place).lookups_per_thousand()));
     table(page, "Lookups in the engine per 1,000 queries, those for learning included", lookups);
-    let simulated = if report.settings.simulated_latency.is_some() { " (simulated latency)" } else { "" };
-    let speeds = by_phase(&|store, place| speed(store.phase(place).queries_per_second));
-    table(page, &format!("Queries per second, one thread{simulated}"), speeds);
-    let head = ["bits per key", "bytes per key", "filter", "files", "loaded in", "present keys per second"];
+    for &part in report.parts() {
+        let speeds = by_phase(&|store, place| spread(&store.speed(part, place)));
+        let about = format!(
+            "Queries per second, one thread, {}: median of the turns, and the range of half of them",
+            words::files(report, part)
+        );
+        table(page, &about, speeds);
+    }
+    let head = ["bits per key", "filter", "files", "loaded in", "present keys per second"];
     let rows = report.stores.iter().map(|store| {
         let cells = vec![
             format!("{:.1}", store.filter_bits_per_key),
-            format!("{:.2}", store.filter_bits_per_key / 8.0),
             bytes(store.filter_bytes),
             store.disk_bytes.map_or_else(|| "unknown".into(), bytes),
-            format!("{:.1} s", store.load_seconds),
+            format!("{:.1}\u{a0}s", store.load_seconds),
             speed(store.present.queries_per_second),
         ];
         (store, cells)
@@ -229,14 +252,22 @@ fn fine_print(page: &mut Page, report: &Report) {
     let settings = &report.settings;
     let keys = match &settings.key_file {
         Some(file) => format!("{} from {file} ({} lines)", grouped(settings.keys), grouped(settings.rows)),
-        None => format!("{}, random, of 16 bytes, with values of 100 bytes", grouped(settings.keys)),
+        None => {
+            format!("{}, random, of 16\u{a0}bytes, with values of 100\u{a0}bytes", grouped(settings.keys))
+        }
     };
-    let percents: Vec<_> = settings.adversary_percent.iter().map(|percent| format!("{percent} %")).collect();
-    let latency =
-        settings.simulated_latency.map_or_else(|| "none".into(), |seconds| format!("{} ms", seconds * 1e3));
+    let percents: Vec<_> =
+        settings.adversary_percent.iter().map(|percent| format!("{percent}\u{a0}%")).collect();
+    let latency = settings.simulated_latency.map_or_else(|| "none".into(), words::time);
     let lines = [
         ("keys", keys),
-        ("queries", format!("{} in each phase, for each store", grouped(settings.queries_per_phase))),
+        (
+            "queries",
+            format!(
+                "{} in each phase, for each store, with files in memory",
+                grouped(settings.queries_per_phase)
+            ),
+        ),
         (
             "phases",
             format!(
@@ -246,11 +277,12 @@ fn fine_print(page: &mut Page, report: &Report) {
             ),
         ),
         ("engine", format!("{}, with a cache of {}", settings.engine, bytes(settings.cache_bytes))),
-        ("error rate", format!("{}: what the filters were built for", settings.error_rate)),
+        ("error rate", format!("{}: what the adaptive filter was built for", settings.error_rate)),
+        ("filters", words::memory(report)),
         ("simulated latency", latency),
         ("seed", settings.seed.to_string()),
-        ("machine", format!("{}, {} CPUs", report.machine.system, report.machine.cpus)),
-        ("time", format!("{:.0} s in all", report.total_seconds)),
+        ("machine", format!("{}, {}\u{a0}CPUs", report.machine.system, report.machine.cpus)),
+        ("time", format!("{:.0}\u{a0}s in all", report.total_seconds)),
         ("version", format!("twiceshy {}", report.version)),
     ];
     for (name, value) in lines {
@@ -259,6 +291,12 @@ fn fine_print(page: &mut Page, report: &Report) {
     page.put(format_args!(
         "</dl>\n<p>The same race again, with the same mistakes and other times:</p>\n<pre>{}</pre>\n\
          <footer>All figures are in race.json, beside this page. Pointing at a store fades out the others.</footer>",
-        escape(&settings.command)
+        unbroken(&settings.command)
     ));
+}
+
+/// A command that may be broken between its options, but not inside one.
+fn unbroken(command: &str) -> String {
+    let options: Vec<_> = command.split(" --").map(escape).collect();
+    format!("<span>{}</span>", options.join("</span> <span>--"))
 }

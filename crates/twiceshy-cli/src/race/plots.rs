@@ -2,9 +2,9 @@
 
 use twiceshy_plot::{Across, Bar, Bars, Canvas, LineChart, Point, Scale, Series, Span};
 
-use super::report::{Figures, Report, StoreReport};
+use super::report::{Part, Report, StoreReport};
 use super::stream::Phase;
-use super::words::{grouped, rate, speed};
+use super::words::{files, grouped, memory, rate, speed};
 
 /// The number of a store's colour, dashes and marker; they follow its place in the tables.
 pub(super) const NO_FILTER: usize = 7;
@@ -13,6 +13,9 @@ pub(super) fn colour(report: &Report, store: &StoreReport) -> usize {
     let place = report.stores.iter().position(|other| other.name == store.name).unwrap_or(0);
     if store.name == "no filter" { NO_FILTER } else { place }
 }
+
+/// Where an axis without values starts.
+const SMALLEST: f64 = 0.001;
 
 /// A drawing and its size.
 pub(super) struct Plot {
@@ -42,8 +45,11 @@ fn series(report: &Report, points: impl Fn(&StoreReport) -> Vec<Point>) -> Vec<S
     report.stores.iter().map(line).collect()
 }
 
+/// All values that a logarithmic axis has a place for, or the ends of their ranges.
 fn values(series: &[Series]) -> impl Iterator<Item = f64> {
-    series.iter().flat_map(|series| &series.points).map(|point| point.y)
+    let points = series.iter().flat_map(|series| &series.points);
+    let ends = points.flat_map(|point| <[f64; 2]>::from(point.range.unwrap_or((point.y, point.y))));
+    ends.filter(|value| *value > 0.0)
 }
 
 /// False positives per 1,000 queries over time, with the phases; `top` is room for the title of an image.
@@ -62,19 +68,12 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
             for window in &figures.windows {
                 let y = window.false_positives_per_thousand();
                 let about = format!("{}: {} of 1,000", phase.name(), rate(y));
-                points.push(Point { x: asked + window.queries as f64 / 2.0, y, about });
+                points.push(Point { x: asked + window.queries as f64 / 2.0, y, range: None, about });
                 asked += window.queries as f64;
             }
         }
         points
     });
-    // The bottom is less than one mistake in a part of a phase, which is none.
-    let window = report
-        .stores
-        .first()
-        .and_then(|store| store.phases.first()?.windows.first())
-        .map_or(1, |it| it.queries);
-    let floor = 10f64.powf((999.0 / window.max(1) as f64).log10().floor()).clamp(0.001, 10.0);
     let size = match width {
         Width::Narrow => (420.0, 360.0 + top),
         Width::Wide => (1_000.0, 380.0 + top),
@@ -84,9 +83,9 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
         margins: (48.0, 80.0),
         top,
         across: Across::Spans(spans),
-        up: Scale::log(values(&series).chain([floor]), floor),
+        up: Scale::log(values(&series), SMALLEST),
         mark,
-        lowest: Some("0"),
+        none: Some("none"),
         unit: "false positives per 1,000 queries (logarithmic)".into(),
         series,
         markers: false,
@@ -99,25 +98,28 @@ fn span_names(phase: &Phase, width: Width) -> Vec<String> {
     match (phase, width) {
         (Phase::Uniform, Width::Wide) => vec!["uniform".into(), "new keys only".into()],
         (Phase::Zipf { .. }, Width::Wide) => vec!["Zipf".into(), "few keys are popular".into()],
-        (Phase::Attack { percent }, Width::Wide) => vec!["attack".into(), format!("{percent} % replayed")],
+        (Phase::Attack { percent }, Width::Wide) => {
+            vec!["attack".into(), format!("{percent}\u{a0}% replayed")]
+        }
         (Phase::Uniform, Width::Narrow) => vec!["uniform".into(), "".into()],
         (Phase::Zipf { .. }, Width::Narrow) => vec!["Zipf".into(), "".into()],
-        (Phase::Attack { percent }, Width::Narrow) => vec!["attack".into(), format!("{percent} %")],
+        (Phase::Attack { percent }, Width::Narrow) => vec!["attack".into(), format!("{percent}\u{a0}%")],
     }
 }
 
+/// A value and its range by the share of replays.
 fn by_share(
     report: &Report,
-    value: fn(&Figures) -> f64,
+    value: impl Fn(&StoreReport, usize) -> (f64, Option<(f64, f64)>),
     about: fn(f64) -> String,
     mark: fn(f64) -> String,
-    (unit, floor): (String, f64),
+    unit: String,
 ) -> Plot {
     let attacks = report.attacks();
     let series = series(report, |store| {
         let point = |(number, &(place, percent)): (usize, &(usize, f64))| {
-            let y = value(&store.phase(place));
-            Point { x: number as f64, y, about: format!("{percent} % replayed: {}", about(y)) }
+            let (y, range) = value(store, place);
+            Point { x: number as f64, y, range, about: format!("{percent}\u{a0}% replayed: {}", about(y)) }
         };
         attacks.iter().enumerate().map(point).collect()
     });
@@ -127,12 +129,12 @@ fn by_share(
         margins: (50.0, 80.0),
         top: 0.0,
         across: Across::Places {
-            names: attacks.iter().map(|(_, percent)| format!("{percent} %")).collect(),
+            names: attacks.iter().map(|(_, percent)| format!("{percent}\u{a0}%")).collect(),
             unit: "queries that replay what was slow before".into(),
         },
-        up: Scale::log(values(&series), floor),
+        up: Scale::log(values(&series), SMALLEST),
         mark,
-        lowest: None,
+        none: Some("none"),
         unit,
         series,
         markers: true,
@@ -145,20 +147,23 @@ fn by_share(
 pub(super) fn lookups(report: &Report) -> Plot {
     let about = |value| format!("{} lookups per 1,000 queries", rate(value));
     let unit = "lookups in the engine per 1,000 queries (logarithmic)".to_owned();
-    by_share(report, Figures::lookups_per_thousand, about, mark, (unit, 0.01))
+    by_share(report, |store, place| (store.phase(place).lookups_per_thousand(), None), about, mark, unit)
 }
 
 /// Speed by the share of replays.
-pub(super) fn speeds(report: &Report) -> Plot {
+pub(super) fn speeds(report: &Report, part: Part) -> Plot {
     let about = |value| format!("{} queries per second", speed(value));
     let short = |value: f64| match value {
-        value if value >= 1e6 => format!("{} M", value / 1e6),
-        value if value >= 1e3 => format!("{} k", value / 1e3),
+        value if value >= 1e6 => format!("{}\u{a0}M", value / 1e6),
+        value if value >= 1e3 => format!("{}\u{a0}k", value / 1e3),
         value => value.to_string(),
     };
-    let simulated = if report.settings.simulated_latency.is_some() { ", simulated latency" } else { "" };
-    let unit = format!("queries per second (logarithmic{simulated})");
-    by_share(report, |figures| figures.queries_per_second, about, short, (unit, 1.0))
+    let unit = format!("queries per second, {} (logarithmic)", files(report, part));
+    let value = |store: &StoreReport, place| {
+        let speed = store.speed(part, place);
+        (speed.median_per_second, Some((speed.lower_quartile_per_second, speed.upper_quartile_per_second)))
+    };
+    by_share(report, value, about, short, unit)
 }
 
 /// The size of the filters.
@@ -168,7 +173,7 @@ pub(super) fn space(report: &Report) -> Plot {
         value: store.filter_bits_per_key,
         label: match store.filter_bytes {
             0 => "none".into(),
-            _ => format!("{:.1} bits", store.filter_bits_per_key),
+            _ => format!("{:.1}\u{a0}bits", store.filter_bits_per_key),
         },
         colour: colour(report, store),
     };
@@ -181,16 +186,16 @@ pub(super) fn space(report: &Report) -> Plot {
 pub(super) fn picture(report: &Report) -> String {
     let plot = over_time(report, Width::Wide, 64.0);
     let settings = &report.settings;
-    let simulated = if settings.simulated_latency.is_some() { ", simulated latency" } else { "" };
+    let simulated = if settings.simulated_latency.is_some() { "; simulated latency" } else { "" };
     let mut canvas = Canvas::new();
     let title = "The same queries on four stores: who makes the same mistake again?";
     canvas.text("title", 20.0, 30.0, title);
     let about = format!(
-        "{} keys on {}, {} queries for absent keys in each phase, error rate {}{simulated}; made by twiceshy race",
+        "{} keys on {}, {} queries for absent keys in each phase; {}{simulated}; made by twiceshy race",
         grouped(settings.keys),
         settings.engine,
         grouped(settings.queries_per_phase),
-        settings.error_rate,
+        memory(report),
     );
     canvas.text("small", 20.0, 52.0, &about);
     canvas.group((20.0, 6.0), &plot.canvas);

@@ -53,6 +53,14 @@ impl Zipf {
         Self { skew, ranks, from, to: integral(ranks + 0.5, skew) }
     }
 
+    /// The probability of the first rank.
+    pub(super) fn share_of_first(&self) -> f64 {
+        // Beyond some ranks the sum is the integral, as near as anyone wants to know.
+        let exact = self.ranks.min(1_000.0);
+        let sum: f64 = (1..=exact as u32).map(|rank| f64::from(rank).powf(-self.skew)).sum();
+        1.0 / (sum + self.to - integral(exact + 0.5, self.skew))
+    }
+
     pub(super) fn rank(&self, numbers: &mut Numbers) -> u64 {
         loop {
             let area = self.to + numbers.fraction() * (self.from - self.to);
@@ -101,6 +109,7 @@ mod tests {
             let weight = |rank: u64| (rank as f64).powf(-skew);
             let total: f64 = (1..=ranks).map(weight).sum();
             let mut expected: Vec<_> = (1..=shown as u64).map(|rank| weight(rank) / total).collect();
+            assert!((zipf.share_of_first() / expected[0] - 1.0).abs() < 1e-6, "{skew} {ranks}");
             expected.push(1.0 - expected.iter().sum::<f64>());
             for (count, probability) in counts.into_iter().zip(expected) {
                 let (mean, probability) = (probability * f64::from(draws), probability.clamp(0.0, 1.0));

@@ -1,6 +1,7 @@
 //! What a race found out: the fields of `race.json`, and what is computed from them.
 //!
-//! Two races with the same settings agree in everything but times: the fields `started`, `*seconds` and `*per_second`.
+//! Two races with the same settings agree in everything but times: the fields `started`, `*seconds` and `*per_second`, and
+//! `cold`, where as much is asked as there is time for.
 
 use serde::Serialize;
 
@@ -21,6 +22,8 @@ pub(super) struct Report {
     pub(super) settings: Settings,
     /// The phases, in their order.
     pub(super) phases: Vec<Phase>,
+    /// Why the phases were not run again with cold files; null if they were.
+    pub(super) cold_left_out: Option<String>,
     /// How the stores did.
     pub(super) stores: Vec<StoreReport>,
 }
@@ -57,8 +60,10 @@ pub(super) struct Settings {
     pub(super) skew: f64,
     /// The share of replays in each attack, in percent.
     pub(super) adversary_percent: Vec<f64>,
-    /// What the filters were built for.
+    /// What the adaptive filter was built for.
     pub(super) error_rate: f64,
+    /// Whether the other filters were built for the same rate; else they have the same memory.
+    pub(super) equal_rate: bool,
     /// Where all random numbers started.
     pub(super) seed: u64,
     /// Seconds that were added to every lookup in the engine; null if none were. Such a race is a simulation.
@@ -84,16 +89,58 @@ pub(super) struct StoreReport {
     pub(super) phases: Vec<PhaseReport>,
     /// What keys that are there cost, asked for at the end: filters cannot help with those.
     pub(super) present: Figures,
+    /// Its figures when every lookup reads the disk, one entry for each phase; none if that was left out.
+    pub(super) cold: Vec<PhaseReport>,
+}
+
+/// All phases are run with files in the operating system's cache, and then once more with files that are evicted from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Warm,
+    Cold,
 }
 
 /// How a store did in a phase.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct PhaseReport {
     /// The whole phase.
     #[serde(flatten)]
     pub(super) figures: Figures,
+    /// How much the speeds of its parts differ.
+    #[serde(flatten)]
+    pub(super) speed: Speed,
     /// Parts of the phase, in their order; their sums are the whole.
     pub(super) windows: Vec<Figures>,
+}
+
+impl PhaseReport {
+    /// To be called when all parts are there.
+    pub(super) fn sum_up(&mut self) {
+        let mut speeds: Vec<_> = self.windows.iter().map(|window| window.queries_per_second).collect();
+        speeds.sort_by(f64::total_cmp);
+        if speeds.is_empty() {
+            return;
+        }
+        // So far from the slowest to the fastest; between two of them in proportion.
+        let at = |share: f64| {
+            let place = share * (speeds.len() - 1) as f64;
+            let (below, above) = (speeds[place.floor() as usize], speeds[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        self.speed = Speed {
+            median_per_second: at(0.5),
+            lower_quartile_per_second: at(0.25),
+            upper_quartile_per_second: at(0.75),
+        };
+    }
+}
+
+/// Queries per second in the parts of a phase: half of the parts are between the quartiles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(super) struct Speed {
+    pub(super) median_per_second: f64,
+    pub(super) lower_quartile_per_second: f64,
+    pub(super) upper_quartile_per_second: f64,
 }
 
 /// What was counted and measured.
@@ -157,6 +204,11 @@ impl Report {
             .max_by(|one, other| one.1.total_cmp(&other.1))
     }
 
+    /// What was run of the race.
+    pub(super) fn parts(&self) -> &'static [Part] {
+        if self.cold_left_out.is_none() { &[Part::Warm, Part::Cold] } else { &[Part::Warm] }
+    }
+
     /// The store of this name.
     pub(super) fn store(&self, name: &str) -> Option<&StoreReport> {
         self.stores.iter().find(|store| store.name == name)
@@ -164,8 +216,43 @@ impl Report {
 }
 
 impl StoreReport {
+    /// Whether its filter is larger than after loading.
+    pub(super) fn has_grown(&self) -> bool {
+        self.filter_bytes > self.filter_bytes_loaded
+    }
+
+    /// How fast it was in a phase.
+    pub(super) fn speed(&self, part: Part, place: usize) -> Speed {
+        let phases = match part {
+            Part::Warm => &self.phases,
+            Part::Cold => &self.cold,
+        };
+        phases.get(place).map(|phase| phase.speed).unwrap_or_default()
+    }
+
     /// The whole of a phase.
     pub(super) fn phase(&self, place: usize) -> Figures {
         self.phases.get(place).map(|phase| phase.figures).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_parts_are_between_the_quartiles() {
+        let speed = |speeds: &[f64]| {
+            let window = |&queries_per_second: &f64| Figures { queries_per_second, ..Figures::default() };
+            let mut phase =
+                PhaseReport { windows: speeds.iter().map(window).collect(), ..PhaseReport::default() };
+            phase.sum_up();
+            let Speed { median_per_second, lower_quartile_per_second, upper_quartile_per_second } =
+                phase.speed;
+            [lower_quartile_per_second, median_per_second, upper_quartile_per_second]
+        };
+        assert_eq!(speed(&[5.0, 1.0, 4.0, 2.0, 100.0]), [2.0, 4.0, 5.0]);
+        assert_eq!(speed(&[3.0, 1.0]), [1.5, 2.0, 2.5]);
+        assert_eq!((speed(&[7.0]), speed(&[])), ([7.0; 3], [0.0; 3]));
     }
 }

@@ -1,15 +1,16 @@
-//! The race itself: loading, the phases, and a last look at keys that are there.
+//! The race itself: loading, the phases, a look at keys that are there, and the phases again with cold files.
 //!
-//! All stores are loaded and asked by turns, a chunk at a time, each turn in another order: whatever else the machine does
-//! meanwhile meets all of them. One thread asks. Every figure is counted or measured for one store and one chunk, and
-//! summed up from there.
+//! The adaptive store is loaded first, and the others when it is known how much memory its filter has come to. All stores are
+//! asked by turns, a chunk at a time, each turn in another order: whatever else the machine does meanwhile meets all of
+//! them. One thread asks. Every figure is counted or measured for one store and one chunk, and summed up from there.
 
 use std::path::Path;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use twiceshy::hash::HashKey;
 
+use super::cold;
 use super::contender::{Contender, Course};
 use super::dataset::{Dataset, Sample};
 use super::live::Live;
@@ -17,13 +18,15 @@ use super::options::{Args, latency_text};
 use super::random::Numbers;
 use super::report::{Figures, Machine, PhaseReport, Report, Settings, StoreReport};
 use super::stream::{Phase, Stream};
-use super::twin::TwinFilter;
+use super::twin::{Built, TwinFilter};
 use crate::interrupt;
 
 /// Parts of a phase that are told apart in the report.
-const WINDOWS: u64 = 16;
+pub(super) const WINDOWS: u64 = 16;
 /// The most queries that a store gets at a time.
 const MOST_AT_ONCE: u64 = 20_000;
+/// How long a store is asked at a time when its files are cold: on any disk, that part of the race takes some seconds.
+pub(super) const COLD_TURN: Duration = Duration::from_millis(25);
 /// Rows that are loaded at a time.
 const BATCH_ROWS: usize = 1_000;
 /// The most keys that are asked for at the end, to see that none is lost.
@@ -41,22 +44,13 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
     let course = Course {
         engine: args.engine,
         cache_bytes: args.cache.bytes(dataset.bytes()),
-        rows: dataset.rows(),
         error_rate: args.error_rate,
         hash_key: hash_key(args.seed),
         latency: args.latency,
     };
-    let mut contenders = Vec::new();
-    for (number, twin) in CONTENDERS.into_iter().enumerate() {
-        let contender = Contender::open(&course, twin, &folder.join(number.to_string()));
-        contenders.push(
-            contender
-                .context("cannot make a store: choose a folder with room by --dir, or another engine")?,
-        );
-    }
-    let mut live = Live::new(contenders.iter().map(Contender::name), args.latency, dataset.rows());
+    let mut live = Live::new(args.latency);
     let mut sample = Sample::new(queries.min(MOST_PRESENT) as usize, args.seed);
-    let keys = load(dataset, &mut contenders, &mut sample, &mut live)?;
+    let (mut contenders, keys) = load_all(args, &course, dataset, folder, &mut sample, &mut live)?;
     let present = sample.into_keys();
     let mut stores = Vec::new();
     for contender in &contenders {
@@ -69,21 +63,39 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
             load_seconds: contender.load_time.as_secs_f64(),
             phases: Vec::new(),
             present: Figures::default(),
+            cold: Vec::new(),
         });
     }
     for (place, phase) in phases.iter().enumerate() {
         live.start(&format!("Phase {} of {}: {}", place + 1, phases.len(), phase.name()), queries);
         let stream = Stream::new(*phase, place, args.seed, keys);
-        run_phase(stream, queries, keys, &mut contenders, &mut stores, &mut live)?;
+        let reports = run_phase(stream, (queries, None), keys, &mut contenders, &mut live)?;
+        stores.iter_mut().zip(reports).for_each(|(store, report)| store.phases.push(report));
     }
-    live.start("Keys that are there", present.len() as u64);
+    live.start("Keys that are there", contenders.len() as u64);
     for_each_turn(0, &mut contenders, |number, contender| {
         stores[number].present = contender.ask_present(&present)?;
+        live.advance(1);
         Ok(())
     })?;
     for (contender, store) in contenders.iter().zip(&mut stores) {
         store.filter_bytes = contender.filter_bytes()?;
         store.filter_bits_per_key = store.filter_bytes as f64 * 8.0 / keys as f64;
+    }
+    let cold_left_out = why_not_cold(args, folder).map(str::to_owned).or_else(|| {
+        // It is not worth all that was found out before.
+        let gone_cold = contenders.iter_mut().try_for_each(|contender| contender.go_cold(&course));
+        gone_cold.err().map(|error| format!("the stores could not be opened again: {error:#}"))
+    });
+    if cold_left_out.is_none() {
+        // Turns end early when their time is over.
+        let queries = queries.min(WINDOWS * MOST_AT_ONCE);
+        for (place, phase) in phases.iter().enumerate() {
+            live.start(&format!("Cold {} of {}: {}", place + 1, phases.len(), phase.name()), queries);
+            let stream = Stream::new(*phase, phases.len() + place, args.seed, keys);
+            let reports = run_phase(stream, (queries, Some(COLD_TURN)), keys, &mut contenders, &mut live)?;
+            stores.iter_mut().zip(reports).for_each(|(store, report)| store.cold.push(report));
+        }
     }
     live.end();
     Ok(Report {
@@ -96,8 +108,18 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
         },
         settings: settings(args, dataset, &course, keys, queries),
         phases,
+        cold_left_out,
         stores,
     })
+}
+
+/// Why there is no cold part, if there is none.
+fn why_not_cold(args: &Args, folder: &Path) -> Option<&'static str> {
+    match args.latency {
+        _ if args.no_cold => Some("so it was asked for, with --no-cold"),
+        Some(_) => Some("the latency is simulated"),
+        None => cold::impossible_in(folder),
+    }
 }
 
 /// The filters hash with a key that follows from the seed, so that they err in the same places next time.
@@ -123,51 +145,65 @@ fn for_each_turn(
     Ok(())
 }
 
-/// Loads all stores. Tells how many different keys there are.
-fn load(
+/// Makes and loads all stores, one after the other. Tells how many different keys there are.
+fn load_all(
+    args: &Args,
+    course: &Course,
     dataset: &Dataset<'_>,
-    contenders: &mut [Contender],
+    folder: &Path,
     sample: &mut Sample,
     live: &mut Live,
-) -> anyhow::Result<u64> {
-    live.start("Loading", dataset.rows());
-
-    let (mut keys, mut turn) = (0, 0);
-    dataset.for_each_batch(BATCH_ROWS, |rows| {
-        rows.iter().for_each(|(key, _)| sample.offer(key));
-        let rows: Vec<_> = rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
-        for_each_turn(turn, contenders, |number, contender| {
+) -> anyhow::Result<(Vec<Contender>, u64)> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    let mut keys = 0;
+    for (number, kind) in CONTENDERS.into_iter().enumerate() {
+        let place = folder.join(number.to_string());
+        let contender = match kind {
+            None => Contender::adaptive(course, place),
+            Some(kind) => {
+                let built = match contenders.first() {
+                    Some(adaptive) if !args.equal_rate => Built::ForBytes(adaptive.filter_bytes()?),
+                    _ => Built::ForRate(args.error_rate),
+                };
+                Contender::twin(course, (kind, built), keys, place)
+            }
+        };
+        let mut contender = contender
+            .context("cannot make a store: choose a folder with room by --dir, or another engine")?;
+        live.add(contender.name());
+        live.start(&format!("Loading {} of {}", number + 1, CONTENDERS.len()), dataset.rows());
+        let mut new = 0;
+        dataset.for_each_batch(BATCH_ROWS, |rows| {
             interrupt::check()?;
-            let new = contender.load(&rows).with_context(|| {
+            if kind.is_none() {
+                rows.iter().for_each(|(key, _)| sample.offer(key));
+            }
+            let rows: Vec<_> = rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+            new += contender.load(&rows).with_context(|| {
                 format!("cannot load the store {} (--dir chooses where it lies)", contender.name())
             })?;
-            keys += if number == 0 { new } else { 0 };
+            live.advance(rows.len() as u64);
             Ok(())
         })?;
-        turn += 1;
-        live.advance(rows.len() as u64);
-        Ok(())
-    })?;
-    live.start("Tidying up the files", contenders.len() as u64);
-    for_each_turn(0, contenders, |_, contender| {
-        interrupt::check()?;
         contender.finish_loading()?;
-        live.advance(1);
-        Ok(())
-    })?;
-    Ok(keys)
+        if kind.is_some() && new != keys {
+            bail!("the keys have changed while they were read: keep the file as it is");
+        }
+        keys = new;
+        contenders.push(contender);
+    }
+    Ok((contenders, keys))
 }
 
+/// Asks all stores so many queries by turns, each of which may have a limit in time.
 fn run_phase(
     mut stream: Stream,
-    queries: u64,
+    (queries, limit): (u64, Option<Duration>),
     keys: u64,
     contenders: &mut [Contender],
-    stores: &mut [StoreReport],
     live: &mut Live,
-) -> anyhow::Result<()> {
-    let mut phases: Vec<_> =
-        stores.iter().map(|_| PhaseReport { figures: Figures::default(), windows: Vec::new() }).collect();
+) -> anyhow::Result<Vec<PhaseReport>> {
+    let mut phases = vec![PhaseReport::default(); contenders.len()];
     let (mut asked, mut turn) = (0, 0);
     for window in 1..=WINDOWS {
         let until = (u128::from(queries) * u128::from(window) / u128::from(WINDOWS)) as u64;
@@ -178,13 +214,13 @@ fn run_phase(
         while asked < until {
             let chunk = stream.next_chunk((until - asked).min(MOST_AT_ONCE));
             for_each_turn(turn, contenders, |number, contender| {
-                let figures = contender.ask(&chunk)?;
+                let figures = contender.ask(&chunk, limit)?;
                 let phase = &mut phases[number];
                 phase.figures.add(&figures);
                 if let Some(window) = phase.windows.last_mut() {
                     window.add(&figures);
                 }
-                live.show(number, &phase.figures, contender.filter_bytes()? as f64 / keys as f64);
+                live.show(number, &phase.figures, contender.filter_bytes()? as f64 * 8.0 / keys as f64);
                 Ok(())
             })?;
             turn += 1;
@@ -192,10 +228,8 @@ fn run_phase(
             live.advance(chunk.len() as u64);
         }
     }
-    for (store, phase) in stores.iter_mut().zip(phases) {
-        store.phases.push(phase);
-    }
-    Ok(())
+    phases.iter_mut().for_each(PhaseReport::sum_up);
+    Ok(phases)
 }
 
 fn settings(args: &Args, dataset: &Dataset<'_>, course: &Course, keys: u64, queries: u64) -> Settings {
@@ -213,6 +247,12 @@ fn settings(args: &Args, dataset: &Dataset<'_>, course: &Course, keys: u64, quer
     if let Some(path) = &args.key_file {
         command += &format!(" --key-file {}", quoted(&path.display().to_string()));
     }
+    if args.equal_rate {
+        command += " --equal-rate";
+    }
+    if args.no_cold {
+        command += " --no-cold";
+    }
     if let Some(latency) = args.latency {
         command += &format!(" --latency {}", latency_text(latency));
     }
@@ -228,6 +268,7 @@ fn settings(args: &Args, dataset: &Dataset<'_>, course: &Course, keys: u64, quer
         skew: args.skew,
         adversary_percent: args.adversary.clone(),
         error_rate: args.error_rate,
+        equal_rate: args.equal_rate,
         seed: args.seed,
         simulated_latency: args.latency.map(|latency| latency.as_secs_f64()),
     }

@@ -44,7 +44,7 @@ impl Phase {
         match self {
             Self::Uniform => "uniform".into(),
             Self::Zipf { .. } => "Zipf".into(),
-            Self::Attack { percent } => format!("attack {percent} %"),
+            Self::Attack { percent } => format!("attack {percent}\u{a0}%"),
         }
     }
 

@@ -2,20 +2,18 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
-use super::report::Report;
-use super::words::{rate, speed};
+use super::report::{Report, StoreReport};
+use super::words::{files, in_plain_text, memory, rate, spread, wrapped};
 
 /// A table with a head.
 pub(super) fn plain<'a>(head: &[&str], lines: impl Iterator<Item = &'a [String]>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     // A line below the head, and no other.
-    for component in [TableComponent::HeaderLines, TableComponent::MiddleHeaderIntersections] {
-        table.set_style(component, '-');
-    }
+    table.set_style(TableComponent::HeaderLines, '-');
     table.set_header(head);
     for line in lines {
-        table.add_row(line);
+        table.add_row(line.iter().map(|cell| in_plain_text(cell)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -23,31 +21,33 @@ pub(super) fn plain<'a>(head: &[&str], lines: impl Iterator<Item = &'a [String]>
     table
 }
 
-/// The tables of the whole race: engine lookups, then speed, by phase.
-pub(super) fn of_report(report: &Report) -> String {
-    let names: Vec<_> = report.phases.iter().map(|phase| phase.name()).collect();
-    let head = |last: Option<&'static str>| -> Vec<String> {
-        ["store".to_owned()].into_iter().chain(names.iter().cloned()).chain(last.map(str::to_owned)).collect()
+/// The tables of the whole race, with a column for each store: engine lookups, then speeds, by phase.
+pub(super) fn of_report(report: &Report, width: usize) -> String {
+    let names: Vec<_> = report.stores.iter().map(|store| store.name.as_str()).collect();
+    let head = [&["phase"], names.as_slice()].concat();
+    let line = |name: String, figure: &dyn Fn(&StoreReport) -> String| -> Vec<String> {
+        [name].into_iter().chain(report.stores.iter().map(figure)).collect()
     };
-    let places = 0..report.phases.len();
-    let lookups = report.stores.iter().map(|store| {
-        let figures = places.clone().map(|place| rate(store.phase(place).lookups_per_thousand()));
-        [store.name.clone()].into_iter().chain(figures).collect::<Vec<_>>()
-    });
-    let speeds = report.stores.iter().map(|store| {
-        let figures = places.clone().map(|place| speed(store.phase(place).queries_per_second));
-        let bits = format!("{:.1}", store.filter_bits_per_key);
-        [store.name.clone()].into_iter().chain(figures).chain([bits]).collect::<Vec<_>>()
-    });
-    let draw = |head: Vec<String>, lines: Vec<Vec<String>>| {
-        let head: Vec<_> = head.iter().map(String::as_str).collect();
-        plain(&head, lines.iter().map(Vec::as_slice))
+    let by_phase = |figure: &dyn Fn(&StoreReport, usize) -> String| -> Vec<_> {
+        let phases = report.phases.iter().enumerate();
+        phases.map(|(place, phase)| line(phase.name(), &|store| figure(store, place))).collect()
     };
-    let simulated = if report.settings.simulated_latency.is_some() { ", with simulated latency" } else { "" };
-    format!(
-        "Lookups in the engine per 1,000 queries for absent keys, those for learning included\n{}\n\n\
-         Queries per second{simulated}; bits of the filter per key\n{}\n",
-        draw(head(None), lookups.collect()),
-        draw(head(Some("bits/key")), speeds.collect()),
-    )
+    let mut text = format!("Compared: {}\n\n", memory(report));
+    let mut draw = |title: &str, lines: &[Vec<String>]| {
+        wrapped(title, width).iter().for_each(|line| text += &format!("{line}\n"));
+        text += &format!("{}\n\n", plain(&head, lines.iter().map(Vec::as_slice)));
+    };
+    let mut lookups = by_phase(&|store, place| rate(store.phase(place).lookups_per_thousand()));
+    lookups.push(line("bits/key".into(), &|store| format!("{:.1}", store.filter_bits_per_key)));
+    let title = "Lookups in the engine per 1,000 queries for absent keys, those for learning included";
+    draw(title, &lookups);
+    for &part in report.parts() {
+        let speeds = by_phase(&|store, place| spread(&store.speed(part, place)));
+        let title = format!(
+            "Queries per second, {}: median of the turns, and the range of half of them",
+            files(report, part)
+        );
+        draw(&title, &speeds);
+    }
+    text
 }

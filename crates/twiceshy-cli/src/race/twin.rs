@@ -57,10 +57,17 @@ impl KeyValue for AdaptiveStore {
 pub(super) enum TwinFilter {
     /// None: every query asks the engine.
     None,
-    /// A Bloom filter of a size for the keys that are expected.
     Bloom,
-    /// A quotient filter with room for twice the keys that are expected.
     Quotient,
+}
+
+/// What a filter is built for, besides a number of keys.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Built {
+    /// An error rate, from as little memory as that takes.
+    ForRate(f64),
+    /// The lowest error rate that so many bytes allow.
+    ForBytes(u64),
 }
 
 #[expect(clippy::large_enum_variant, reason = "there are three of them")]
@@ -71,18 +78,12 @@ enum Filter {
 }
 
 impl Filter {
-    fn new(kind: TwinFilter, keys: u64, rate: f64) -> anyhow::Result<Self> {
-        let keys = keys.max(1_000);
+    /// For so many different keys.
+    fn new(kind: TwinFilter, keys: u64, built: Built) -> anyhow::Result<Self> {
         Ok(match kind {
             TwinFilter::None => Self::None,
-            TwinFilter::Bloom => {
-                let expected = usize::try_from(keys).unwrap_or(usize::MAX);
-                Self::Bloom(fastbloom::BloomFilter::with_false_pos(rate).seed(&0).expected_items(expected))
-            }
-            TwinFilter::Quotient => {
-                let builder = QuotientFilter::builder().capacity(keys).error_rate(rate);
-                Self::Quotient(builder.grow_to(keys.saturating_mul(2)).build()?)
-            }
+            TwinFilter::Bloom => Self::Bloom(bloom(keys, built)),
+            TwinFilter::Quotient => Self::Quotient(quotient(keys, built)?),
         })
     }
 
@@ -116,6 +117,34 @@ impl Filter {
     }
 }
 
+fn bloom(keys: u64, built: Built) -> fastbloom::BloomFilter {
+    let keys = usize::try_from(keys).unwrap_or(usize::MAX);
+    match built {
+        Built::ForRate(rate) => fastbloom::BloomFilter::with_false_pos(rate).seed(&0).expected_items(keys),
+        Built::ForBytes(bytes) => {
+            let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX).max(1);
+            fastbloom::BloomFilter::with_num_bits(words * 64).seed(&0).expected_items(keys)
+        }
+    }
+}
+
+fn quotient(keys: u64, built: Built) -> anyhow::Result<QuotientFilter> {
+    // Three keys with the same fingerprint take four slots: room for the few that do, even if fingerprints are short.
+    let builder = QuotientFilter::builder().capacity(keys + keys / 16 + 64);
+    Ok(match built {
+        Built::ForRate(rate) => builder.error_rate(rate).build()?,
+        Built::ForBytes(bytes) => {
+            // Every bit of a remainder takes as many bytes as every other, up to the bits that a hash has.
+            let with = |bits| builder.clone().remainder_bits(bits).build();
+            let (one, two) = (with(1)?, with(2)?);
+            let [first, second] = [&one, &two].map(|filter| filter.size_in_bytes() as u64);
+            let more = bytes.saturating_sub(first) / (second - first);
+            let most = u64::BITS - one.slots().ilog2();
+            with(u32::try_from(1 + more).map_or(most, |bits| bits.min(most)))?
+        }
+    })
+}
+
 /// A new store with another filter than ours, or with none: it makes the same mistakes again and again.
 pub(super) struct Twin {
     kind: TwinFilter,
@@ -126,15 +155,15 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    /// For about so many keys, on an engine without rows.
+    /// For so many different keys, on an engine without rows.
     pub(super) fn new(
         kind: TwinFilter,
         engine: Arc<dyn Engine>,
         keys: u64,
-        error_rate: f64,
+        built: Built,
         hash_key: HashKey,
     ) -> anyhow::Result<Self> {
-        let filter = RwLock::new(Filter::new(kind, keys, error_rate)?);
+        let filter = RwLock::new(Filter::new(kind, keys, built)?);
         Ok(Self { kind, filter, engine, hasher: Hasher::keyed(hash_key) })
     }
 
@@ -208,12 +237,21 @@ mod tests {
 
     const ALL: [TwinFilter; 3] = [TwinFilter::None, TwinFilter::Bloom, TwinFilter::Quotient];
 
-    type Engines = Arc<Watched<MemoryEngine>>;
+    /// For 1,000 keys.
+    fn twin(kind: TwinFilter, engine: MemoryEngine, rate: f64, hash_key: u8) -> (Twin, Arc<Watched>) {
+        twin_for(kind, engine, 1_000, Built::ForRate(rate), hash_key)
+    }
 
-    fn twin(kind: TwinFilter, engine: MemoryEngine, rate: f64, hash_key: u8) -> (Twin, Engines) {
-        let engine = Arc::new(Watched::new(engine, None));
+    fn twin_for(
+        kind: TwinFilter,
+        engine: MemoryEngine,
+        keys: u64,
+        built: Built,
+        hash_key: u8,
+    ) -> (Twin, Arc<Watched>) {
+        let engine = Arc::new(Watched::new(Arc::new(engine), None));
         let hash_key = HashKey::from_bytes([hash_key; 16]);
-        (Twin::new(kind, engine.clone(), 1_000, rate, hash_key).unwrap(), engine)
+        (Twin::new(kind, engine.clone(), keys, built, hash_key).unwrap(), engine)
     }
 
     fn key(number: u64) -> Vec<u8> {
@@ -228,7 +266,7 @@ mod tests {
     #[test]
     fn they_answer_like_a_map() {
         for kind in ALL {
-            let (twin, _) = twin(kind, MemoryEngine::new(), 0.05, 1);
+            let (twin, _) = twin_for(kind, MemoryEngine::new(), 3_000, Built::ForRate(0.05), 1);
             let (mut model, mut numbers) = (BTreeMap::new(), Numbers::new(1, 1));
             for _ in 0..2_000 {
                 let rows = [(); 3].map(|()| (key(numbers.next() % 3_000), numbers.next().to_le_bytes()));
@@ -299,11 +337,37 @@ mod tests {
         };
         for kind in [TwinFilter::Bloom, TwinFilter::Quotient] {
             let found = mistakes(kind, 1);
-            // 400 of 4,000 or fewer: the quotient filter has room for twice the keys and more.
-            assert!((40..500).contains(&found.len()), "{kind:?}: {} mistakes", found.len());
+            // 400 of 4,000 or fewer: the quotient filter has room for more keys.
+            assert!((100..500).contains(&found.len()), "{kind:?}: {} mistakes", found.len());
             assert_eq!(found, mistakes(kind, 1));
             assert_ne!(found, mistakes(kind, 2));
         }
         assert_eq!(mistakes(TwinFilter::None, 1), Vec::from_iter(1_000..5_000));
+    }
+
+    /// As much memory as it may have, to the last bit of a slot, and no error rate is too high or too low for that.
+    #[test]
+    fn they_use_the_memory_they_are_given() {
+        for keys in [1u64, 3, 1_000, 10_000] {
+            let slots = 2 * (keys + keys / 16 + 64);
+            for bytes in [10, 22, 60].map(|bits_per_key| (slots + keys * bits_per_key) / 8 + 100) {
+                for kind in [TwinFilter::Bloom, TwinFilter::Quotient] {
+                    let (twin, _) = twin_for(kind, MemoryEngine::new(), keys, Built::ForBytes(bytes), 1);
+                    load(&twin, &(0..keys).map(key).collect::<Vec<_>>());
+                    let (used, context) = (twin.filter_bytes().unwrap(), format!("{kind:?} {keys} {bytes}"));
+                    assert!(used <= bytes, "{context}: {used}");
+                    // One bit more in each slot of a quotient filter would be too much.
+                    assert!(used + slots / 8 + 64 > bytes, "{context}: {used}");
+                }
+            }
+        }
+        let rate = |built| {
+            let (twin, engine) = twin_for(TwinFilter::Bloom, MemoryEngine::new(), 1_000, built, 1);
+            load(&twin, &(0..1_000).map(key).collect::<Vec<_>>());
+            (1_000..21_000).for_each(|number| assert_eq!(twin.get(&key(number)).unwrap(), None));
+            engine.counts().misses
+        };
+        let (more, less) = (rate(Built::ForBytes(2_000)), rate(Built::ForBytes(1_000)));
+        assert!(more < less / 4, "{more} {less}");
     }
 }

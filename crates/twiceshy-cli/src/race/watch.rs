@@ -1,24 +1,31 @@
-//! An engine with a counter in front: how often it was asked, which is what an adversary sees in a slow answer. If asked
-//! to, it also makes every lookup as slow as a storage that is farther away (simulated, and labelled so everywhere).
+//! An engine with a counter in front: how often it was asked, which is what an adversary sees in a slow answer. It can be
+//! made slower in two ways: truly, from files that the operating system has to read from the disk every time; or by waiting,
+//! as if the storage were farther away (simulated, and labelled so everywhere).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use twiceshy_store::Durability;
-use twiceshy_store::engine::{Batch, Engine, EngineError, Keys, Space, Visit};
+use twiceshy_store::engine::{Batch, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
+
+use super::cold::Files;
 
 /// How late a thread may wake up; the rest of a wait is spent awake.
 const LATE: Duration = Duration::from_micros(120);
 
-pub(super) struct Watched<E> {
-    engine: E,
+pub(super) struct Watched {
+    engine: RwLock<Arc<dyn Engine>>,
     lookups: AtomicU64,
     misses: AtomicU64,
     scans: AtomicU64,
     latency: Duration,
     /// Loading is not slowed down.
     is_slow: AtomicBool,
+    /// What is evicted from the operating system's cache before every lookup.
+    cold: OnceLock<Files>,
+    evicting_nanos: AtomicU64,
 }
 
 /// How often an engine was asked for rows.
@@ -30,13 +37,42 @@ pub(super) struct Counts {
     pub(super) misses: u64,
     /// Reads of neighbouring rows, to learn from a mistake.
     pub(super) scans: u64,
+    /// How long it took to evict files before, which is no part of the lookups.
+    pub(super) evicting: Duration,
 }
 
-impl<E> Watched<E> {
-    pub(super) fn new(engine: E, latency: Option<Duration>) -> Self {
-        let latency = latency.unwrap_or_default();
-        let [lookups, misses, scans] = Default::default();
-        Self { engine, lookups, misses, scans, latency, is_slow: false.into() }
+impl Watched {
+    pub(super) fn new(engine: Arc<dyn Engine>, latency: Option<Duration>) -> Self {
+        let [lookups, misses, scans, evicting_nanos] = Default::default();
+        Self {
+            engine: RwLock::new(engine),
+            lookups,
+            misses,
+            scans,
+            latency: latency.unwrap_or_default(),
+            is_slow: false.into(),
+            cold: OnceLock::new(),
+            evicting_nanos,
+        }
+    }
+
+    fn engine(&self) -> RwLockReadGuard<'_, Arc<dyn Engine>> {
+        self.engine.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the engine anew, whose store does not notice. From now on its files are read from the disk for every lookup.
+    pub(super) fn go_cold(
+        &self,
+        open: impl FnOnce() -> anyhow::Result<(Arc<dyn Engine>, Files)>,
+    ) -> anyhow::Result<()> {
+        let mut engine = self.engine.write().unwrap_or_else(PoisonError::into_inner);
+        engine.sync()?;
+        // The files can be opened again when they are closed.
+        *engine = Arc::new(MemoryEngine::new());
+        let (again, files) = open()?;
+        *engine = again;
+        self.cold.get_or_init(|| files);
+        Ok(())
     }
 
     /// From now on lookups have their simulated latency.
@@ -50,7 +86,8 @@ impl<E> Watched<E> {
 
     pub(super) fn counts(&self) -> Counts {
         let misses = self.misses.load(Ordering::Relaxed);
-        Counts { lookups: self.lookups(), misses, scans: self.scans.load(Ordering::Relaxed) }
+        let evicting = Duration::from_nanos(self.evicting_nanos.load(Ordering::Relaxed));
+        Counts { lookups: self.lookups(), misses, scans: self.scans.load(Ordering::Relaxed), evicting }
     }
 
     fn count(&self, space: Space, counter: &AtomicU64) {
@@ -58,6 +95,11 @@ impl<E> Watched<E> {
             counter.fetch_add(1, Ordering::Relaxed);
             if self.is_slow.load(Ordering::Relaxed) {
                 wait(self.latency);
+            }
+            if let Some(files) = self.cold.get() {
+                let start = Instant::now();
+                files.evict();
+                self.evicting_nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
             }
         }
     }
@@ -73,22 +115,22 @@ fn wait(latency: Duration) {
     }
 }
 
-impl<E: Engine> Engine for Watched<E> {
+impl Engine for Watched {
     fn name(&self) -> &'static str {
-        self.engine.name()
+        self.engine().name()
     }
 
     fn max_key_len(&self) -> usize {
-        self.engine.max_key_len()
+        self.engine().max_key_len()
     }
 
     fn max_value_len(&self) -> usize {
-        self.engine.max_value_len()
+        self.engine().max_value_len()
     }
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
         self.count(space, &self.lookups);
-        let value = self.engine.get(space, key)?;
+        let value = self.engine().get(space, key)?;
         if space == Space::Rows && value.is_none() {
             self.misses.fetch_add(1, Ordering::Relaxed);
         }
@@ -97,42 +139,43 @@ impl<E: Engine> Engine for Watched<E> {
 
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         self.count(space, &self.scans);
-        self.engine.scan(space, keys, visit)
+        self.engine().scan(space, keys, visit)
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {
-        self.engine.write(batch, durability)
+        self.engine().write(batch, durability)
     }
 
     fn sync(&self) -> Result<(), EngineError> {
-        self.engine.sync()
+        self.engine().sync()
     }
 
     fn compact(&self) -> Result<(), EngineError> {
-        self.engine.compact()
+        self.engine().compact()
     }
 
     fn disk_bytes(&self) -> Option<u64> {
-        self.engine.disk_bytes()
+        self.engine().disk_bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use twiceshy_store::engine::MemoryEngine;
+    #[cfg(target_os = "linux")]
+    use twiceshy_store::engine::RedbEngine;
     use twiceshy_store::testing::conformance;
 
     use super::*;
 
     #[test]
     fn it_is_an_engine_like_the_one_behind_it() {
-        conformance::check(|| Watched::new(MemoryEngine::new(), None)).unwrap();
+        conformance::check(|| Watched::new(Arc::new(MemoryEngine::new()), None)).unwrap();
     }
 
     #[test]
     fn it_counts_rows_and_waits_only_when_told_to() {
         let latency = Duration::from_millis(3);
-        let engine = Watched::new(MemoryEngine::new(), Some(latency));
+        let engine = Watched::new(Arc::new(MemoryEngine::new()), Some(latency));
         let time = |space| {
             let start = Instant::now();
             engine.get(space, b"key").unwrap();
@@ -142,13 +185,32 @@ mod tests {
         engine.slow_down();
         assert!(time(Space::Rows) >= latency);
         time(Space::Meta);
-        assert_eq!(engine.counts(), Counts { lookups: 2, misses: 2, scans: 0 });
+        let counts = |lookups, misses, scans| Counts { lookups, misses, scans, evicting: Duration::ZERO };
+        assert_eq!(engine.counts(), counts(2, 2, 0));
         let mut batch = Batch::new();
         batch.put(Space::Rows, b"key".to_vec(), Vec::new());
         engine.write(batch, Durability::Relaxed).unwrap();
         time(Space::Rows);
         engine.scan(Space::Rows, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
         engine.scan(Space::Meta, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
-        assert_eq!(engine.counts(), Counts { lookups: 3, misses: 2, scans: 1 });
+        assert_eq!(engine.counts(), counts(3, 2, 1));
+    }
+
+    /// It has the same rows in a new engine, and evicts before every lookup of a row, which is counted apart.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn it_goes_cold_unnoticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows");
+        let open = || -> Arc<dyn Engine> { Arc::new(RedbEngine::open(&file, Some(1 << 16)).unwrap()) };
+        let engine = Watched::new(open(), None);
+        let mut batch = Batch::new();
+        batch.put(Space::Rows, b"key".to_vec(), b"value".to_vec());
+        engine.write(batch, Durability::Relaxed).unwrap();
+        let get = || engine.get(Space::Rows, b"key").unwrap();
+        assert_eq!((get(), engine.counts().evicting), (Some(b"value".to_vec()), Duration::ZERO));
+        engine.go_cold(|| Ok((open(), Files::of(folder.path())?))).unwrap();
+        assert_eq!(get(), Some(b"value".to_vec()));
+        assert!(engine.counts().evicting > Duration::ZERO);
     }
 }
