@@ -66,3 +66,8 @@ pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder,
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// And those of the guide.
+#[cfg(all(doctest, feature = "fjall", feature = "redb"))]
+#[doc = include_str!("../../../docs/guide.md")]
+struct Guide;
