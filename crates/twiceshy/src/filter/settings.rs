@@ -5,7 +5,7 @@ use crate::hash::Hasher;
 use crate::table::Shape;
 
 /// The error rate if none is given.
-pub(super) const DEFAULT_ERROR_RATE: f64 = 1.0 / 512.0;
+pub(super) const DEFAULT_ERROR_RATE: f64 = 0.001;
 
 /// Gives a builder a method for every setting, with its documentation, and those that every builder has.
 macro_rules! setters {

@@ -56,7 +56,7 @@ impl Builder {
         capacity(keys: u64);
 
         /// The highest probability that a key that is not in the set and was never asked for is found, at every
-        /// size. The default is 1/512.
+        /// size. The default is 0.001.
         error_rate(rate: f64);
 
         /// `2^bits` slots, instead of a capacity.

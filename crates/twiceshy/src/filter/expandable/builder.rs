@@ -51,7 +51,7 @@ impl Builder {
         /// What to give up for endless growth: space (the default), the constant error rate, or the growth itself.
         mode(mode: Mode);
 
-        /// The highest probability that a key that was never inserted is found. The default is 1/512.
+        /// The highest probability that a key that was never inserted is found. The default is 0.001.
         ///
         /// It holds at every size with [`Mode::Growing`]. The other modes have it when they are full for the first
         /// time, and up to `1 + d / 2` times of it after `d` doublings.

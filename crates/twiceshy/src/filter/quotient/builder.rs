@@ -57,7 +57,7 @@ impl Builder {
         capacity(keys: u64);
 
         /// The highest probability that a key that was never inserted is found, up to the point where the
-        /// filter is full. The default is 1/512.
+        /// filter is full. The default is 0.001.
         error_rate(rate: f64);
 
         /// `2^bits` slots, instead of a capacity.
