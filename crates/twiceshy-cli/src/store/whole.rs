@@ -41,6 +41,10 @@ Examples:
 pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     let folder = args.folder.display();
     let is_there = || anyhow!("{folder} is a store already: use it, or give another folder");
+    // Opening one might take its time.
+    if AdaptiveStore::is_in(&args.folder).map_err(explain(&args.folder))? {
+        return Err(is_there());
+    }
     let builder = AdaptiveStore::builder().engine(args.engine).error_rate(args.error_rate);
     let store = match builder.open(&args.folder) {
         Err(StoreError::OtherEngine { .. }) => return Err(is_there()),
