@@ -31,3 +31,12 @@ fn drawn(what: &'static str, total: Option<u64>, template: &str) -> ProgressBar 
         .with_message(what)
         .with_finish(ProgressFinish::AndClear)
 }
+
+/// Does what comes last while the bar says so, and clears it: what takes its time is seen until it is done.
+pub(crate) fn saving<T>(bar: &ProgressBar, work: impl FnOnce() -> T) -> T {
+    bar.set_message("saving");
+    bar.tick();
+    let done = work();
+    bar.finish_and_clear();
+    done
+}
