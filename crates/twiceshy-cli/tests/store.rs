@@ -250,6 +250,7 @@ fn stores_are_made_where_nothing_is() {
         sandbox.run(&format!("store {command}")).fails(&["full is no store", "give another folder"]);
     }
     sandbox.run("store create full/file").fails(&["full/file"]);
+    sandbox.run("store get full/file ant").fails(&["full/file is a file, not the folder of a store"]);
     sandbox.run("store create full/file/below").fails(&["full/file/below"]);
     sandbox.run("store create /proc/below").fails(&["/proc/below"]);
     sandbox.run("store create new --engine bdb").fails(&["bdb", "fjall and redb"]);

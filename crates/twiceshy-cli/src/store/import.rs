@@ -161,7 +161,7 @@ fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
         return partly(error, format_args!("{} imported before that; {again}", count(rows, "row")));
     };
     let raw = match wrong {
-        Wrong::Escape(_) => ", give --raw to take all backslashes as they are,",
+        Wrong::Escape(_) => ", give --raw to take all backslashes as they are",
         Wrong::NoTab => "",
     };
     let before = match rows {
@@ -172,7 +172,7 @@ fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
     partly(
         error,
         format_args!(
-            "{before}; mend the line and import again{raw} or give --skip-bad FILE to put such lines into a file and go on"
+            "{before}; mend the line and import again{raw}, or give --skip-bad FILE to put such lines into a file and go on"
         ),
     )
 }
