@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Model, copy_folder, key, stranger};
+use crate::common::{Model, key, stranger};
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
-use twiceshy_testkit::{Random, effort};
+use twiceshy_testkit::{Random, copy_folder, effort};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
 

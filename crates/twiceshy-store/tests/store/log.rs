@@ -6,10 +6,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::common::{copy_folder, key};
+use crate::common::key;
 use twiceshy_store::engine::{Batch, Engine, FjallEngine, Keys, Space};
 use twiceshy_store::{AdaptiveStore, Durability, Recovery};
-use twiceshy_testkit::Random;
+use twiceshy_testkit::{Random, copy_folder};
 
 /// The journals below a folder and their lengths, the oldest first.
 fn logs(folder: &Path) -> Vec<(PathBuf, u64)> {
