@@ -78,7 +78,12 @@ pub(crate) fn next_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Resu
     Ok(Some(taken))
 }
 
-/// Where a command takes its keys from.
+/// Whether somebody types what is read from standard input.
+pub(crate) fn is_typed() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Where a command takes its keys from whose arguments are files.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
     /// Files of keys, one per line; standard input if none is given, or for `-`
@@ -90,18 +95,32 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// A progress bar for all keys.
-    pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
-        if !self.key.is_empty() {
-            return ProgressBar::hidden();
+    pub(crate) fn source(&self) -> Keys<'_> {
+        Keys::new(&self.key, &self.files)
+    }
+}
+
+/// Keys that are given, or the lines of files.
+pub(crate) enum Keys<'a> {
+    Given(&'a [OsString]),
+    Lines(Vec<&'a Path>),
+}
+
+impl<'a> Keys<'a> {
+    /// The keys if there are some, else the lines of all files, and of standard input if there are no files either.
+    pub(crate) fn new(keys: &'a [OsString], files: &'a [PathBuf]) -> Self {
+        match (keys, files) {
+            ([], []) => Self::Lines(vec![Path::new("-")]),
+            ([], files) => Self::Lines(files.iter().map(PathBuf::as_path).collect()),
+            (keys, _) => Self::Given(keys),
         }
-        progress::bytes(what, self.sources().iter().map(|path| size(path)).sum())
     }
 
-    fn sources(&self) -> Vec<&Path> {
-        match self.files.as_slice() {
-            [] => vec![Path::new("-")],
-            files => files.iter().map(PathBuf::as_path).collect(),
+    /// A progress bar for all keys.
+    pub(crate) fn progress(&self, what: &'static str) -> ProgressBar {
+        match self {
+            Self::Given(_) => ProgressBar::hidden(),
+            Self::Lines(files) => progress::bytes(what, files.iter().map(|path| size(path)).sum()),
         }
     }
 
@@ -111,13 +130,15 @@ impl KeyArgs {
         bar: &ProgressBar,
         mut work: impl FnMut(&[&[u8]]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        if !self.key.is_empty() {
-            let keys: Vec<_> = self.key.iter().map(|key| key.as_encoded_bytes()).collect();
-            return work(&keys);
-        }
-        for path in self.sources() {
+        let files = match self {
+            Self::Given(keys) => {
+                return work(&keys.iter().map(|key| key.as_encoded_bytes()).collect::<Vec<_>>());
+            }
+            Self::Lines(files) => files,
+        };
+        for path in files {
             let mut input = open(path)?;
-            let is_typed = is_stdin(path) && io::stdin().is_terminal();
+            let is_typed = is_stdin(path) && is_typed();
             if is_typed {
                 output::complain("reading keys from the terminal, one per line; Ctrl-D ends them");
             }
@@ -130,7 +151,6 @@ impl KeyArgs {
                 bar.inc(taken);
             }
         }
-        bar.finish_and_clear();
         Ok(())
     }
 }

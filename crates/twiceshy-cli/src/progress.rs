@@ -1,5 +1,7 @@
 //! Progress bars, on a terminal only: `indicatif` draws nothing elsewhere, and no colours with `NO_COLOR`.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::output;
@@ -27,7 +29,21 @@ fn drawn(what: &'static str, total: Option<u64>, template: &str) -> ProgressBar 
         return ProgressBar::hidden();
     }
     let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
-    bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()))
-        .with_message(what)
-        .with_finish(ProgressFinish::AndClear)
+    bar.with_style(style(template)).with_message(what).with_finish(ProgressFinish::AndClear)
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// Does what comes last, which nobody can count, and clears the bar when that is done, not before.
+pub(crate) fn saving<T>(bar: &ProgressBar, work: impl FnOnce() -> T) -> T {
+    if !bar.is_hidden() {
+        bar.set_style(style("{msg}, {elapsed} in all"));
+        bar.set_message("saving");
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    let done = work();
+    bar.finish_and_clear();
+    done
 }

@@ -14,6 +14,8 @@ use crate::interrupt;
 pub(crate) enum Contents {
     Filter,
     Rows,
+    /// Lines of any kind, which nothing tells from other files.
+    Lines,
     Page,
     Figures,
     Picture,
@@ -24,6 +26,7 @@ impl Contents {
         match self {
             Self::Filter => "a filter file",
             Self::Rows => "an export",
+            Self::Lines => "a file of lines",
             Self::Page => "a page",
             Self::Figures => "JSON",
             Self::Picture => "an SVG picture",
@@ -37,6 +40,7 @@ impl Contents {
         let read = file.take(1 << 16).read_to_end(&mut first);
         read.with_context(|| format!("cannot read {}", path.display()))?;
         Ok(match self {
+            Self::Lines => true,
             _ if first.is_empty() => true,
             // How every filter file begins, also one that is damaged, or of another version.
             Self::Filter => first.starts_with(b"twiceshy"),
@@ -85,7 +89,10 @@ impl Target {
 
     /// A file that is there. For a link it is the file that the link leads to.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
-        let path = fs::canonicalize(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let cannot = || format!("cannot open {}", path.display());
+        let is_link = fs::symlink_metadata(path).with_context(cannot)?.is_symlink();
+        // As it was given, if possible: so it is called in messages.
+        let path = if is_link { fs::canonicalize(path).with_context(cannot)? } else { path.to_owned() };
         // A device must not be replaced by a file.
         if !fs::metadata(&path).is_ok_and(|about| about.is_file()) {
             bail!("{} is not a regular file: give the name of one", path.display());
@@ -95,7 +102,8 @@ impl Target {
 
     /// Finds out now, not after all the work, that the folder is closed or the disk full.
     fn tried(self) -> anyhow::Result<Self> {
-        self.unfinished()?;
+        // A file without a name, where there can be one: nothing is left of it, whenever the program ends.
+        tempfile::tempfile_in(folder_of(&self.0)).with_context(|| self.cannot())?;
         Ok(self)
     }
 
@@ -103,24 +111,52 @@ impl Target {
     fn unfinished(&self) -> anyhow::Result<NamedTempFile> {
         let make = || tempfile::Builder::new().prefix(".twiceshy-").tempfile_in(folder_of(&self.0));
         let file = interrupt::temporary(make);
-        file.with_context(|| format!("cannot write {}", self.0.display()))
+        file.with_context(|| self.cannot())
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Writes the file: first under another name, which it loses when it is complete and on the disk.
+    fn cannot(&self) -> String {
+        format!("cannot write {}", self.0.display())
+    }
+
+    /// Begins to write the file, under another name.
+    pub(crate) fn begin(&self) -> anyhow::Result<Unfinished<'_>> {
+        let out = BufWriter::with_capacity(1 << 16, self.unfinished()?);
+        Ok(Unfinished { target: self, out })
+    }
+
+    /// Writes the file.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", self.0.display());
-        let mut out = BufWriter::with_capacity(1 << 16, self.unfinished()?);
-        write(&mut out)?;
-        let file = out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
+        let mut file = self.begin()?;
+        write(&mut file.out)?;
+        file.finish()
+    }
+}
+
+/// A file under another name, which it loses when it is complete and on the disk. It is gone when it is dropped before.
+pub(crate) struct Unfinished<'a> {
+    target: &'a Target,
+    out: BufWriter<NamedTempFile>,
+}
+
+impl Unfinished<'_> {
+    /// Writes some of it.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.out.write_all(bytes).with_context(|| self.target.cannot())
+    }
+
+    /// Now it is complete.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let cannot = || self.target.cannot();
+        let file = self.out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
         file.as_file().sync_all().with_context(cannot)?;
-        file.persist(&self.0).map_err(|error| error.error).with_context(cannot)?;
+        file.persist(&self.target.0).map_err(|error| error.error).with_context(cannot)?;
         Ok(())
     }
 }

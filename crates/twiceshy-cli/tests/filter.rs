@@ -315,6 +315,28 @@ fn bad_arguments_are_named() {
 }
 
 #[test]
+fn numbers_are_given_as_people_write_them() {
+    let sandbox = Sandbox::new();
+    let info = |arguments: &str| {
+        sandbox.run(&format!("filter build --force --kind quotient {arguments} f.tw --key ant")).ok();
+        let info = sandbox.run("filter info --json f.tw").ok().json().remove(0);
+        (info["fingerprint_bits"].clone(), info["file_bytes"].clone())
+    };
+    let expected = info("--error-rate 0.01 --capacity 20000");
+    for same in ["--error-rate 1% --capacity 20k", "--error-rate 1/100 --capacity 20_000"] {
+        assert_eq!(info(same), expected, "{same}");
+    }
+    assert_ne!(info("--error-rate 0.1% --capacity 20k"), expected);
+    assert_ne!(info("--error-rate 1% --capacity 2M"), expected);
+    assert_eq!(info(""), info("--error-rate 1/1000"));
+    for (wrong, remedy) in
+        [("--error-rate 1/", "0.01, 1% or 1/100"), ("--capacity 1.5", "1.5M"), ("--capacity 2x", "100k")]
+    {
+        sandbox.run(&format!("filter build {wrong} g.tw")).fails(&[remedy]);
+    }
+}
+
+#[test]
 fn a_capacity_is_kept() {
     let sandbox = Sandbox::new();
     sandbox.write("keys", numbers(1_000));

@@ -129,3 +129,14 @@ fn the_walk_of_the_readme_works_and_says_what_it_shows() {
     let run = Sandbox::new().shell(&commands).ok();
     assert_eq!(run.text(), expected);
 }
+
+#[test]
+fn there_is_one_default_error_rate() {
+    let sandbox = Sandbox::new();
+    for command in ["filter build", "store create", "race"] {
+        let help = sandbox.run(&format!("{command} --help")).ok();
+        let rate = help.text().split("--error-rate <RATE>").nth(1).unwrap();
+        let default = rate.split("[default: ").nth(1).unwrap();
+        assert!(default.starts_with("0.001]"), "{command}: {default}");
+    }
+}

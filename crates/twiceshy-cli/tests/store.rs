@@ -105,7 +105,7 @@ fn every_byte_goes_in_and_comes_out() {
             .run(&format!("store create other --engine {}", if engine == "redb" { "fjall" } else { "redb" }))
             .ok();
         let done = sandbox.run("store import --json other rows.tsv").ok().json();
-        assert_eq!(done, [json!({ "rows": 7, "new": 7, "replaced": 0, "keys": 7 })]);
+        assert_eq!(done, [json!({ "rows": 7, "new": 7, "replaced": 0, "skipped": 0, "keys": 7 })]);
         holds(&sandbox, "other", std::str::from_utf8(&sandbox.read("rows.tsv")).unwrap());
         sandbox.run_with(["store", "remove", "other", "", "file"], b"").ok();
         sandbox.run_with(["store", "get", "other", ""], b"").status(1);
@@ -122,7 +122,7 @@ fn lines_may_end_in_any_way() {
     holds(&sandbox, "legs", expected);
     // The last value of a key counts, also within a batch.
     let done = sandbox.feed("store import --json legs -", b"ant\t1\nant\t2\nbee\t6\nant\t3\n").ok().json();
-    assert_eq!(done, [json!({ "rows": 4, "new": 0, "replaced": 4, "keys": 7 })]);
+    assert_eq!(done, [json!({ "rows": 4, "new": 0, "replaced": 4, "skipped": 0, "keys": 7 })]);
     assert_eq!(sandbox.run("store get legs ant").ok().text(), "3\n");
     sandbox.feed("store import legs --raw", b"raw\ta\\q\\n\n").ok();
     assert_eq!(sandbox.run("store get legs --raw raw").ok().text(), "a\\q\\n");
@@ -137,12 +137,104 @@ fn a_wrong_line_is_named_and_those_before_it_are_in() {
     {
         sandbox.write("bad.tsv", format!("\n{before}\r\n{line}\nlater\trow\n"));
         let run = sandbox.run("store import legs bad.tsv");
-        run.fails(&["bad.tsv, line 10003", what, "; 10,000 rows imported before that"]);
+        let run = run.fails(&[
+            "bad.tsv, line 10003: ",
+            what,
+            "the 10,000 rows before it are in",
+            "mend the line",
+            "--skip-bad",
+        ]);
+        assert!(!run.err.contains("import the same again"), "{}", run.err);
+        assert_eq!(run.err.contains("--raw"), what.contains("escape"), "{}", run.err);
         holds(&sandbox, "legs", &format!("ant\tsix\nspider\teight\n{before}"));
     }
-    sandbox.feed("store import legs", b"no tab").fails(&["standard input, line 1"]);
-    sandbox.run("store import legs nothing-here").fails(&["cannot open nothing-here", "No such file"]);
-    sandbox.run("store import legs .").fails(&["is a folder"]);
+    sandbox.feed("store import legs", b"no tab").fails(&["standard input, line 1", "no row came before it"]);
+    sandbox.feed("store import legs", b"a\tb\nno tab").fails(&["line 2", "the row before it is in"]);
+    for (path, words) in [("nothing-here", "cannot open nothing-here: No such file"), (".", ". is a folder")]
+    {
+        let run = sandbox.run(&format!("store import legs {path}")).fails(&[words]);
+        assert!(!run.err.contains("import the same again"), "{}", run.err);
+    }
+}
+
+#[test]
+fn bad_lines_are_put_aside_if_that_is_asked_for() {
+    for engine in ENGINES {
+        let sandbox = legs(engine);
+        let good = rows(0..10_000);
+        // More than a batch of them in one place, some between rows, and one at the end without an end.
+        let nonsense: String = (0..9_000).map(|number| format!("nonsense {number}\n")).collect();
+        sandbox.write("rows.tsv", format!("a\\q\t1\r\n{nonsense}{good}\x7f\n\nlast"));
+        let run = sandbox.run("store import legs rows.tsv --skip-bad bad.tsv").ok();
+        let said = "10,000 rows imported: 10,000 new, 0 replaced; 9,003 lines skipped, which bad.tsv holds; the store has \
+                    10,002 keys\n";
+        assert_eq!(run.text(), said);
+        assert_eq!(sandbox.read("bad.tsv"), format!("a\\q\t1\n{nonsense}\x7f\nlast\n").as_bytes());
+        holds(&sandbox, "legs", &format!("ant\tsix\nspider\teight\n{good}"));
+
+        // No file is replaced, and none is made for nothing.
+        sandbox
+            .run("store import legs rows.tsv --skip-bad bad.tsv")
+            .fails(&["bad.tsv exists already", "another file"]);
+        sandbox.run("store import legs rows.tsv --skip-bad missing/bad").fails(&["missing"]);
+        let done = sandbox.run("store import --json --raw legs rows.tsv --skip-bad worse.tsv").ok().json();
+        assert_eq!(
+            done,
+            [json!({ "rows": 10_001, "new": 1, "replaced": 10_000, "skipped": 9_002, "keys": 10_003 })]
+        );
+        sandbox.feed("store import legs --skip-bad none.tsv", b"ant\tsix\n").ok();
+        // Nor is one made of an import that did not end.
+        let limited = "trap '' XFSZ; ulimit -f 1; twiceshy store import legs rows.tsv --skip-bad most.tsv";
+        sandbox.shell(limited).status(2);
+        assert_eq!(sandbox.names(), ["bad.tsv", "legs", "rows.tsv", "worse.tsv"]);
+    }
+}
+
+#[test]
+fn keys_come_from_files_and_from_standard_input() {
+    for engine in ENGINES {
+        let sandbox = legs(engine);
+        let many = rows(0..9_000);
+        sandbox.feed("store import legs", many.as_bytes()).ok();
+        let keys = common::numbers(10_000);
+        let (values, with_keys): (String, String) =
+            ((0..9_000).map(|number| format!("value {number}\n")).collect(), many.clone());
+        assert_eq!(sandbox.feed("store get legs", &keys).status(1).text(), values);
+        assert_eq!(sandbox.feed("store get legs --with-key", &keys).status(1).text(), with_keys);
+        sandbox.write("keys", &keys);
+        sandbox.write("more", "\r\nant\r\n\nspider");
+        assert_eq!(
+            sandbox.run("store get legs --from more --from keys").status(1).text(),
+            format!("six\neight\n{values}")
+        );
+        assert_eq!(
+            sandbox.feed("store get legs --from - --from more", b"spider\n").ok().text(),
+            "eight\nsix\neight\n"
+        );
+        let found = sandbox.feed("store get legs --json", b"ant\nbee\n").status(1).json();
+        let expected =
+            [json!({ "found": true, "key": "ant", "value": "six" }), json!({ "found": false, "key": "bee" })];
+        assert_eq!(found, expected);
+        assert_eq!(sandbox.feed("store get legs --escaped", b"\\x61nt\n").ok().text(), "six\n");
+        assert_eq!(sandbox.feed("store get legs --raw", b"ant\n").ok().text(), "six");
+        sandbox.feed("store get legs --raw", b"ant\nspider\n").fails(&["--raw", "one key"]);
+        sandbox.run("store get legs --from keys ant").fails(&["--from"]);
+        sandbox.run("store get legs --from missing").fails(&["cannot open missing"]);
+        assert_eq!(sandbox.run("store get legs").ok().text(), "", "no keys, all of them are there");
+        // A key like any other.
+        sandbox.run("store get legs -").status(1);
+
+        let gone = sandbox.feed("store remove legs --json", &keys).status(1).json();
+        assert_eq!(gone, [json!({ "removed": 9_000, "missing": 1_000 })]);
+        sandbox.feed("store remove legs -e", b"ant\n").ok();
+        let run = sandbox.feed("store remove legs -e --from more --from -", b"\\q\n").status(2);
+        assert!(
+            run.err.contains(r"\q is no escape") && run.err.contains("1 key removed before that"),
+            "{}",
+            run.err
+        );
+        holds(&sandbox, "legs", "");
+    }
 }
 
 #[test]
@@ -158,6 +250,7 @@ fn stores_are_made_where_nothing_is() {
         sandbox.run(&format!("store {command}")).fails(&["full is no store", "give another folder"]);
     }
     sandbox.run("store create full/file").fails(&["full/file"]);
+    sandbox.run("store get full/file ant").fails(&["full/file is a file, not the folder of a store"]);
     sandbox.run("store create full/file/below").fails(&["full/file/below"]);
     sandbox.run("store create /proc/below").fails(&["/proc/below"]);
     sandbox.run("store create new --engine bdb").fails(&["bdb", "fjall and redb"]);

@@ -6,22 +6,29 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
+mod common;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twiceshy_store::engine::{Batch, Engine, EngineError, FjallEngine, RedbEngine, Space};
+use twiceshy_store::engine::{Batch, Engine, EngineError, Space};
 use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, Database, Durability, EngineKind, FilteredDb};
 use twiceshy_testkit::mix;
 
+use common::{KEY_BYTES, key, value};
+
 const ABOUT: &str = "Compares stores with the bare engine, by turns in one process.";
-const KEY_BYTES: usize = 16;
 const VALUE_BYTES: usize = 100;
 /// How often each takes its turn.
 const TURNS: u64 = 100;
 const CACHE_BYTES: u64 = 64 << 20;
 const LEVEL: Durability = Durability::Process;
+
+fn open(kind: EngineKind, path: &Path) -> Arc<dyn Engine> {
+    common::open(kind, path, Some(CACHE_BYTES))
+}
 
 /// The database of the split set-up: the bare engine.
 struct Bare(Arc<dyn Engine>);
@@ -69,21 +76,15 @@ fn main() {
 fn compare(kind: EngineKind, options: &Options) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = |name: &str| folder.path().join(name);
-    let bare = open(kind, &path("bare"), CACHE_BYTES);
+    let bare = open(kind, &path("bare"));
     let merged = AdaptiveStore::builder()
         .durability(LEVEL)
-        .open_with(
-            open(kind, &path("merged rows"), CACHE_BYTES),
-            Folder::create(path("merged")).expect("a folder"),
-        )
+        .open_with(open(kind, &path("merged rows")), Folder::create(path("merged")).expect("a folder"))
         .expect("a new store");
-    let beside = open(kind, &path("split rows"), CACHE_BYTES);
+    let beside = open(kind, &path("split rows"));
     let keys = AdaptiveStore::builder()
         .durability(LEVEL)
-        .open_with(
-            open(kind, &path("split keys"), CACHE_BYTES),
-            Folder::create(path("split")).expect("a folder"),
-        )
+        .open_with(open(kind, &path("split keys")), Folder::create(path("split")).expect("a folder"))
         .expect("a new store");
     let split = FilteredDb::new(Bare(Arc::clone(&beside)), keys);
 
@@ -211,33 +212,6 @@ fn options() -> Options {
 fn fail(what: &str) -> ! {
     eprintln!("{what}\n\n{ABOUT}\n\nOptions: --keys N, --queries N, --batch N, --engine fjall|redb, --quick");
     std::process::exit(2)
-}
-
-/// An engine below a folder.
-fn open(kind: EngineKind, path: &Path, cache_bytes: u64) -> Arc<dyn Engine> {
-    match kind {
-        EngineKind::Fjall => Arc::new(FjallEngine::open(path, Some(cache_bytes)).expect("a new folder")),
-        EngineKind::Redb => Arc::new(RedbEngine::open(path, Some(cache_bytes)).expect("a new file")),
-        kind => unreachable!("{} is not known here", kind.name()),
-    }
-}
-
-/// The key with this number; those of different streams differ.
-fn key(stream: u64, number: u64) -> [u8; KEY_BYTES] {
-    let seed = mix(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mix(number));
-    let mut key = [0; KEY_BYTES];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    key[8..].copy_from_slice(&mix(seed ^ number).to_le_bytes());
-    key
-}
-
-/// A value that does not compress.
-fn value(number: u64) -> [u8; VALUE_BYTES] {
-    let mut value = [0; VALUE_BYTES];
-    for (i, chunk) in (0..).zip(value.chunks_mut(8)) {
-        chunk.copy_from_slice(&mix(number << 8 | i).to_le_bytes()[..chunk.len()]);
-    }
-    value
 }
 
 /// Lets contestants take turns, in another order every time, and sums up their times.

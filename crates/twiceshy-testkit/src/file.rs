@@ -84,6 +84,15 @@ pub fn slots_of(count: u64, slot_bits: u32) -> u64 {
     }
 }
 
+/// What follows the filter in the file of a set that has so many rows, which are these bytes.
+pub fn rows_of_set(count: u64, rows: &[u8]) -> Vec<u8> {
+    let mut all = [&b"twsyrows"[..], &count.to_le_bytes(), &(rows.len() as u64).to_le_bytes()].concat();
+    all.extend(crc32fast::hash(rows).to_le_bytes());
+    all.extend(crc32fast::hash(&all).to_le_bytes());
+    all.extend(rows);
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,13 +116,4 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4, 1 << 20].map(|count| slots_of(count, 5)), [0, 1, 2, 4, 4, 8]);
         assert_eq!([3, 4, 6].map(|count| slots_of(count, 1)), [4, 6, 8]);
     }
-}
-
-/// What follows the filter in the file of a set that has so many rows, which are these bytes.
-pub fn rows_of_set(count: u64, rows: &[u8]) -> Vec<u8> {
-    let mut all = [&b"twsyrows"[..], &count.to_le_bytes(), &(rows.len() as u64).to_le_bytes()].concat();
-    all.extend(crc32fast::hash(rows).to_le_bytes());
-    all.extend(crc32fast::hash(&all).to_le_bytes());
-    all.extend(rows);
-    all
 }

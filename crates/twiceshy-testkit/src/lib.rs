@@ -11,15 +11,18 @@
 //! | `tolerance.rs` | how far from its mean a count may be that chance decides |
 //! | `effort.rs` | how long a test goes on, if somebody asks for more |
 //! | `file.rs` | where the fields of a file are, as docs/format.md says and not as the library does |
+//! | `folder.rs` | a copy of a folder |
 
 pub mod effort;
 pub mod file;
+mod folder;
 mod multiset;
 mod random;
 mod strings;
 pub mod tolerance;
 pub mod weak;
 
+pub use folder::copy_folder;
 pub use multiset::Multiset;
 pub use random::{Random, mix, scatter};
 pub use strings::{BitString, Strings};

@@ -14,7 +14,7 @@ use super::file;
 use super::info::Info;
 use crate::input::KeyArgs;
 use crate::target::{Contents, Target};
-use crate::{Outcome, output};
+use crate::{Outcome, arguments, output};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     /// Which kind: one that grows with the keys, or one of fixed size, some bits per key smaller
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
-    /// The share of absent keys that are found all the same, at most [default: 1/512]
-    #[arg(long, value_name = "RATE", value_parser = crate::arguments::rate)]
-    error_rate: Option<f64>,
-    /// Make room for so many keys at the start; without it, for those that are given
-    #[arg(long, value_name = "KEYS")]
+    /// The share of absent keys that are found all the same, at most: 0.001, 0.1% or 1/1000
+    #[arg(long, value_name = "RATE", default_value_t = arguments::ERROR_RATE, value_parser = arguments::rate)]
+    error_rate: f64,
+    /// Make room for so many keys at the start, for example 500k or 1M; without it, for those that are given
+    #[arg(long, value_name = "KEYS", value_parser = arguments::count)]
     capacity: Option<u64>,
     /// Take kind, error rate and hash key from this filter file, so that the two can be merged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "error_rate", "capacity"])]
@@ -94,10 +94,7 @@ enum Start {
 fn new(args: &Args) -> anyhow::Result<Start> {
     Ok(match args.kind {
         Kind::Expandable => {
-            let mut builder = ExpandableFilter::builder();
-            if let Some(rate) = args.error_rate {
-                builder = builder.error_rate(rate);
-            }
+            let mut builder = ExpandableFilter::builder().error_rate(args.error_rate);
             if let Some(keys) = args.capacity {
                 builder = builder.capacity(keys);
             }
@@ -105,10 +102,7 @@ fn new(args: &Args) -> anyhow::Result<Start> {
         }
         Kind::Quotient => {
             let hasher = Hasher::random()?;
-            let mut builder = QuotientFilter::builder().hasher(hasher.clone());
-            if let Some(rate) = args.error_rate {
-                builder = builder.error_rate(rate);
-            }
+            let mut builder = QuotientFilter::builder().hasher(hasher.clone()).error_rate(args.error_rate);
             // What cannot be built is said before the keys are read.
             builder.clone().capacity(args.capacity.unwrap_or(0)).build()?;
             if let Some(keys) = args.capacity {
@@ -134,17 +128,17 @@ fn like(model: &Path) -> anyhow::Result<Start> {
 
 impl Start {
     fn fill(self, args: &Args) -> anyhow::Result<AnyFilter> {
-        let bar = args.keys.progress("reading keys");
+        let bar = args.keys.source().progress("reading keys");
         match self {
             Self::Filter(AnyFilter::Expandable(mut filter)) => {
-                args.keys.for_each_chunk(&bar, |keys| {
+                args.keys.source().for_each_chunk(&bar, |keys| {
                     filter.insert_batch(keys)?;
                     Ok(())
                 })?;
                 Ok(filter.into())
             }
             Self::Filter(AnyFilter::Quotient(mut filter)) => {
-                args.keys.for_each_chunk(&bar, |keys| insert_growing(&mut filter, keys))?;
+                args.keys.source().for_each_chunk(&bar, |keys| insert_growing(&mut filter, keys))?;
                 Ok(filter.into())
             }
             Self::Filter(other) => Err(file::cannot_change(&args.file, other.kind())),
@@ -171,7 +165,7 @@ fn bulk(
     bar: &ProgressBar,
 ) -> anyhow::Result<QuotientFilter> {
     let mut hashes = Vec::new();
-    args.keys.for_each_chunk(bar, |keys| {
+    args.keys.source().for_each_chunk(bar, |keys| {
         hashes.extend(keys.iter().map(|key| hasher.hash(key)));
         Ok(())
     })?;

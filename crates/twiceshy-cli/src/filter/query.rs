@@ -1,15 +1,14 @@
 //! `twiceshy filter query`: whether keys may be in a filter.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 use serde_json::{Map, json};
 
 use super::file;
-use crate::Outcome;
-use crate::input::KeyArgs;
-use crate::output;
+use crate::input::{self, KeyArgs};
+use crate::{Outcome, output};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -47,9 +46,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let filter = file::load(&args.file)?;
     let mut out = output::stdout();
     let (mut asked, mut maybe) = (0, 0);
-    let is_typed = io::stdin().is_terminal();
+    let is_typed = input::is_typed();
     // Answers are the progress.
-    args.keys.for_each_chunk(&ProgressBar::hidden(), |keys| {
+    args.keys.source().for_each_chunk(&ProgressBar::hidden(), |keys| {
         let mut found = vec![false; keys.len()];
         filter.contains_batch(keys, &mut found);
         asked += keys.len();

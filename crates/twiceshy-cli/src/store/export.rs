@@ -50,7 +50,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
                 bar.inc(ROWS_AT_ONCE);
             }
         }
-        bar.finish_and_clear();
         anyhow::Ok(())
     };
     match target {
@@ -65,5 +64,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             output::written(out.flush())?;
         }
     }
+    bar.finish_and_clear();
     Ok(Outcome::Done)
 }

@@ -1,24 +1,24 @@
 //! `twiceshy store import`: the rows of a file.
 //!
 //! A thread reads and splits lines while the rows before them are stored, so that Ctrl-C is heard even while it waits
-//! for more. Rows are stored in batches, each of them whole or not at all. To import a row again changes nothing, so
-//! whatever stopped an import, doing it again is right.
+//! for more. Rows are stored in batches, each of them whole or not at all. To import a row again changes nothing, so an
+//! import that was stopped is done again from the start; if a line stopped it, only when that is mended or left out.
 
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use super::tsv::{self, Row};
-use super::{close, explain, open};
-use crate::interrupt::{self, Interrupted};
+use super::tsv::{self, Row, Wrong};
+use super::{close, explain, open, partly};
 use crate::output::{self, count};
-use crate::{Outcome, input, progress};
+use crate::target::{Contents, Target};
+use crate::{Outcome, input, interrupt, progress};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Take backslashes as they are: no escapes
     #[arg(long)]
     raw: bool,
+    /// Leave out lines that are no rows, and put them into this new file
+    #[arg(long, value_name = "FILE")]
+    skip_bad: Option<PathBuf>,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -42,23 +45,39 @@ A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\
 any byte.
 Lines end with \\n or \\r\\n, blank lines are left out. A key that comes again gets the new value.
 An import that was interrupted can be done again: rows that are in stay as they are.
+A line without a tab, or with another escape, ends the import; what came before it is in.
 
 Examples:
   twiceshy store import legs legs.tsv
+  twiceshy store import legs legs.tsv --skip-bad bad.tsv    # mend bad.tsv, and import that
   zcat rows.tsv.gz | twiceshy store import legs -
   twiceshy store export old | twiceshy store import new";
 
-/// How many rows, and about how many bytes of them, are stored at a time.
-const BATCH_ROWS: usize = 4_096;
+/// How many lines, and about how many bytes of them, are stored at a time.
+const BATCH_LINES: usize = 4_096;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// How long Ctrl-C waits for lines that do not come.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Rows that were read, and the bytes that they took.
+/// Lines that were read.
+#[derive(Default)]
 struct Batch {
     rows: Vec<Row>,
+    /// Those that are no rows, as they were, and how many there are.
+    bad: Vec<u8>,
+    skipped: u64,
+    /// The bytes that all of them took.
     taken: u64,
+}
+
+/// A line that is no row.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}, line {number}: {wrong}")]
+struct BadLine {
+    name: String,
+    number: u64,
+    wrong: Wrong,
 }
 
 /// What an import has done.
@@ -67,26 +86,37 @@ struct Imported {
     rows: u64,
     new: u64,
     replaced: u64,
+    /// Lines that were no rows.
+    skipped: u64,
     /// All keys of the store.
     keys: u64,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let bad_lines = args.skip_bad.as_deref().map(|file| {
+        Target::new(file, Contents::Lines, false, "give another file for the lines that are left out")
+    });
+    let bad_lines = bad_lines.transpose()?;
+    let batches = read_in_background(args)?;
     let store = open(&args.folder)?;
     interrupt::watch()?;
+    let mut bad_lines = bad_lines.as_ref().map(Target::begin).transpose()?;
     let bar = progress::bytes("importing", input::size(&args.file));
-    let batches = read_in_background(&args.file, !args.raw);
     let mut done = Imported::default();
     let result = loop {
         match batches.recv_timeout(PATIENCE) {
-            Ok(Ok(Batch { rows, taken })) => match store.insert_batch(&rows) {
-                Ok(new) => {
-                    done.rows += rows.len() as u64;
-                    done.new += new;
-                    bar.inc(taken);
+            Ok(Ok(batch)) => {
+                match store.insert_batch(&batch.rows) {
+                    Ok(new) => done.new += new,
+                    Err(error) => break Err(explain(&args.folder)(error)),
                 }
-                Err(error) => break Err(explain(&args.folder)(error)),
-            },
+                done.rows += batch.rows.len() as u64;
+                done.skipped += batch.skipped;
+                bar.inc(batch.taken);
+                if let Some(Err(error)) = bad_lines.as_mut().map(|file| file.append(&batch.bad)) {
+                    break Err(error);
+                }
+            }
             Ok(Err(error)) => break Err(error),
             Err(RecvTimeoutError::Timeout) => (),
             Err(RecvTimeoutError::Disconnected) => break interrupt::check().map_err(Into::into),
@@ -95,59 +125,90 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             break Err(interrupted.into());
         }
     };
-    bar.finish_and_clear();
     done.replaced = done.rows - done.new;
     done.keys = store.approximate_len();
-    let closed = close(&args.folder, store);
-    let rows = count(done.rows, "row");
+    let closed = progress::saving(&bar, || close(&args.folder, store));
     if let Err(error) = result {
-        let what = format!(
-            "{}; {rows} imported before that; to go on, import the same again",
-            output::describe(&error)
-        );
-        return Err(if error.is::<Interrupted>() { error.context(what) } else { anyhow!(what) });
+        return Err(stopped(error, done.rows));
     }
     closed?;
+    if let Some(file) = bad_lines.filter(|_| done.skipped > 0) {
+        file.finish().map_err(|error| {
+            partly(error, "the rows are imported, only the lines that were left out are lost")
+        })?;
+    }
     output::told(if args.json {
         output::print_json(&done)
     } else {
-        let (new, replaced, keys) =
-            (HumanCount(done.new), HumanCount(done.replaced), count(done.keys, "key"));
+        let (rows, new, replaced) =
+            (count(done.rows, "row"), HumanCount(done.new), HumanCount(done.replaced));
+        let (skipped, keys) = (count(done.skipped, "line"), count(done.keys, "key"));
         output::print(|out| {
-            writeln!(out, "{rows} imported: {new} new, {replaced} replaced; the store has {keys}")
+            write!(out, "{rows} imported: {new} new, {replaced} replaced; ")?;
+            if let Some(file) = args.skip_bad.as_deref().filter(|_| done.skipped > 0) {
+                write!(out, "{skipped} skipped, which {} holds; ", file.display())?;
+            }
+            writeln!(out, "the store has {keys}")
         })
     })?;
     Ok(Outcome::Done)
 }
 
-/// Starts to read. If that ends with an error, all rows before it have been sent.
-fn read_in_background(path: &Path, escapes: bool) -> mpsc::Receiver<anyhow::Result<Batch>> {
+/// What to say about an import that stopped after so many rows, and what helps.
+fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
+    let Some(BadLine { wrong, .. }) = error.downcast_ref() else {
+        let again = "to go on, import the same again";
+        return partly(error, format_args!("{} imported before that; {again}", count(rows, "row")));
+    };
+    let raw = match wrong {
+        Wrong::Escape(_) => ", give --raw to take all backslashes as they are",
+        Wrong::NoTab => "",
+    };
+    let before = match rows {
+        0 => "no row came before it".to_owned(),
+        1 => "the row before it is in".to_owned(),
+        rows => format!("the {} before it are in", count(rows, "row")),
+    };
+    partly(
+        error,
+        format_args!(
+            "{before}; mend the line and import again{raw}, or give --skip-bad FILE to put such lines into a file and go on"
+        ),
+    )
+}
+
+/// Opens the file and starts to read. If reading ends with an error, all rows before it have been sent.
+fn read_in_background(args: &Args) -> anyhow::Result<mpsc::Receiver<anyhow::Result<Batch>>> {
     let (sender, receiver) = mpsc::sync_channel(2);
-    let path = path.to_owned();
+    let (path, escapes, skip_bad) = (args.file.clone(), !args.raw, args.skip_bad.is_some());
     thread::spawn(move || {
-        let name = input::name(&path);
-        let read =
-            input::open(&path).and_then(|mut input| read_batches(&mut *input, &name, escapes, &sender));
+        let read = input::open(&path).and_then(|mut input| {
+            // It is open.
+            let _ = sender.send(Ok(Batch::default()));
+            read_batches(&mut *input, &input::name(&path), escapes, skip_bad, &sender)
+        });
         if let Err(error) = read {
             // Without a receiver nobody wants to know.
             let _ = sender.send(Err(error));
         }
     });
-    receiver
+    receiver.recv()??;
+    Ok(receiver)
 }
 
 fn read_batches(
     input: &mut dyn BufRead,
     name: &str,
     escapes: bool,
+    skip_bad: bool,
     sender: &SyncSender<anyhow::Result<Batch>>,
 ) -> anyhow::Result<()> {
     let (mut line, mut number) = (Vec::new(), 0u64);
     loop {
-        let mut batch = Batch { rows: Vec::new(), taken: 0 };
-        let mut bytes = 0;
+        let mut batch = Batch::default();
+        let (mut lines, mut bytes) = (0, 0);
         let end = loop {
-            if batch.rows.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
+            if lines >= BATCH_LINES || bytes >= BATCH_BYTES {
                 break None;
             }
             match input::next_line(input, &mut line) {
@@ -160,8 +221,14 @@ fn read_batches(
             }
             match tsv::parse(&line, escapes) {
                 Ok(row) => batch.rows.push(row),
-                Err(error) => break Some(Err(error).with_context(|| format!("{name}, line {number}"))),
+                Err(_) if skip_bad => {
+                    batch.skipped += 1;
+                    batch.bad.extend_from_slice(&line);
+                    batch.bad.push(b'\n');
+                }
+                Err(wrong) => break Some(Err(BadLine { name: name.to_owned(), number, wrong }.into())),
             }
+            lines += 1;
             bytes += line.len();
         };
         if sender.send(Ok(batch)).is_err() {

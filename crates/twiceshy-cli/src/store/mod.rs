@@ -12,11 +12,12 @@ mod rows;
 mod tsv;
 mod whole;
 
+use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::anyhow;
 use twiceshy_store::engine::EngineErrorKind;
-use twiceshy_store::{AdaptiveStore, Recovery, StoreError};
+use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreError};
 
 use crate::{Outcome, output};
 
@@ -58,7 +59,13 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<Outcome> {
 
 /// Opens a store that is there.
 fn open(folder: &Path) -> anyhow::Result<AdaptiveStore> {
-    let store = AdaptiveStore::builder().create(false).open(folder).map_err(explain(folder))?;
+    open_for(folder, Durability::default())
+}
+
+/// Opens a store that is there, with what every single write is to survive.
+fn open_for(folder: &Path, durability: Durability) -> anyhow::Result<AdaptiveStore> {
+    let builder = AdaptiveStore::builder().create(false).durability(durability);
+    let store = builder.open(folder).map_err(explain(folder))?;
     if let Recovery::Rebuilt { why } = store.recovery() {
         output::complain(format_args!("note: the filter was built anew from all rows, because {why}"));
     }
@@ -70,10 +77,18 @@ fn close(folder: &Path, store: AdaptiveStore) -> anyhow::Result<()> {
     store.close().map_err(explain(folder))
 }
 
+/// What stopped a command that had done a part, and what it had done.
+fn partly(error: anyhow::Error, done: impl Display) -> anyhow::Error {
+    let what = format!("{}; {done}", output::describe(&error));
+    error.context(what)
+}
+
 /// What went wrong, in words of the command line.
 fn explain(folder: &Path) -> impl Fn(StoreError) -> anyhow::Error {
+    let is_file = folder.is_file();
     let folder = folder.display().to_string();
     move |error| match &error {
+        StoreError::NoStore { .. } if is_file => anyhow!("{folder} is a file, not the folder of a store"),
         StoreError::NoStore { .. } => {
             anyhow!("there is no store in {folder}: make one with: twiceshy store create {folder}")
         }

@@ -1,32 +1,65 @@
-//! `twiceshy store insert`, `get` and `remove`: rows that are named on the command line.
+//! `twiceshy store insert`, `get` and `remove`: rows that are named.
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
+use twiceshy_store::Durability;
 
-use super::{close, explain, open, tsv};
-use crate::{Outcome, input, output};
+use super::{close, explain, open, open_for, partly, tsv};
+use crate::input::{self, Keys};
+use crate::output::{self, count};
+use crate::{Outcome, progress};
 
-/// Keys and values as arguments.
+/// Whether keys and values have escapes.
 #[derive(clap::Args)]
 struct Escapes {
-    /// Understand escapes in the arguments, as in files: \t \n \r \\ \xHH
+    /// Understand escapes in keys and values, as import does: \t \n \r \\ \xHH
     #[arg(short, long)]
     escaped: bool,
 }
 
 impl Escapes {
-    /// The bytes that an argument stands for.
-    fn bytes<'a>(&self, argument: &'a OsStr) -> anyhow::Result<Cow<'a, [u8]>> {
-        let bytes = argument.as_encoded_bytes();
+    /// The bytes that a key or a value stands for.
+    fn bytes<'a>(&self, given: &'a [u8]) -> anyhow::Result<Cow<'a, [u8]>> {
         if !self.escaped {
-            return Ok(bytes.into());
+            return Ok(given.into());
         }
-        tsv::unescape(bytes).with_context(|| argument.to_string_lossy().into_owned())
+        tsv::unescape(given).with_context(|| String::from_utf8_lossy(given).into_owned())
+    }
+}
+
+/// Where a command takes its keys from whose arguments are keys.
+#[derive(clap::Args)]
+struct KeyArgs {
+    /// The keys: their bytes as they are; those of standard input, one per line, if none is given
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    keys: Vec<OsString>,
+    /// Take the keys from a file, one per line, or from standard input for `-`; can be given several times
+    #[arg(long, value_name = "FILE", conflicts_with = "keys")]
+    from: Vec<PathBuf>,
+    #[command(flatten)]
+    escapes: Escapes,
+}
+
+impl KeyArgs {
+    fn source(&self) -> Keys<'_> {
+        Keys::new(&self.keys, &self.from)
+    }
+
+    /// Calls `work` with all keys in order, some at a time.
+    fn for_each_chunk(
+        &self,
+        bar: &ProgressBar,
+        mut work: impl FnMut(&[Cow<'_, [u8]>]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.source().for_each_chunk(bar, |keys| {
+            work(&keys.iter().map(|key| self.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?)
+        })
     }
 }
 
@@ -61,9 +94,9 @@ Examples:
   twiceshy store insert legs --escaped 'a\\x00b' 'two\\nlines'";
 
 pub(super) fn insert(args: &InsertArgs) -> anyhow::Result<Outcome> {
-    let key = args.escapes.bytes(&args.key)?;
+    let key = args.escapes.bytes(args.key.as_encoded_bytes())?;
     let value = match (&args.value, &args.from) {
-        (Some(value), _) => args.escapes.bytes(value)?,
+        (Some(value), _) => args.escapes.bytes(value.as_encoded_bytes())?,
         (None, Some(path)) => {
             let mut bytes = Vec::new();
             let read = input::open(path)?.read_to_end(&mut bytes);
@@ -89,17 +122,14 @@ pub(crate) struct GetArgs {
     /// The folder of the store
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The keys: their bytes as they are
-    #[arg(required = true, value_name = "KEY", allow_negative_numbers = true)]
-    keys: Vec<OsString>,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Print key, tab, value
     #[arg(long)]
     with_key: bool,
     /// Print the bytes of the value of one key and nothing else: no escapes, no end of line
     #[arg(long, conflicts_with_all = ["with_key", "json"])]
     raw: bool,
-    #[command(flatten)]
-    escapes: Escapes,
     /// Print an object for each key: {"found":true,"key":"ant","value":"six"}
     #[arg(long, conflicts_with = "with_key")]
     json: bool,
@@ -114,38 +144,48 @@ Exit status: 0 if all keys are there, 1 if one is not, 2 after an error.
 Examples:
   twiceshy store get legs ant
   twiceshy store get legs --with-key ant bee spider
+  twiceshy store get legs --with-key < keys.txt
   twiceshy store get legs --raw ant.png > picture.png";
 
 pub(super) fn get(args: &GetArgs) -> anyhow::Result<Outcome> {
-    if args.raw && args.keys.len() > 1 {
-        bail!("--raw prints the value of one key: give one, or leave out --raw");
-    }
-    let keys = args.keys.iter().map(|key| args.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?;
     let store = open(&args.folder)?;
-    let values = store.get_batch(&keys).map_err(explain(&args.folder))?;
-    output::print(|out| {
-        for (key, value) in keys.iter().zip(&values) {
-            match value {
-                _ if args.json => {
-                    let mut object = row(key);
-                    object.insert("found".into(), value.is_some().into());
-                    if let Some(value) = value {
-                        output::put_bytes(&mut object, "value", value);
-                    }
-                    output::write_json(out, &object)?;
-                }
-                None => (),
-                Some(value) if args.raw => out.write_all(value)?,
-                Some(value) if args.with_key => tsv::write_row(out, key, value)?,
-                Some(value) => {
-                    tsv::write_escaped(out, value)?;
-                    out.write_all(b"\n")?;
-                }
-            }
+    let mut out = output::stdout();
+    let is_typed = input::is_typed();
+    let (mut asked, mut all_there) = (0, true);
+    // Answers are the progress.
+    args.keys.for_each_chunk(&ProgressBar::hidden(), |keys| {
+        asked += keys.len();
+        if args.raw && asked > 1 {
+            bail!("--raw prints the value of one key: give one, or leave out --raw");
         }
-        Ok(())
+        let values = store.get_batch(keys).map_err(explain(&args.folder))?;
+        all_there &= values.iter().all(Option::is_some);
+        let written =
+            keys.iter().zip(&values).try_for_each(|(key, value)| answer(&mut out, args, key, value));
+        output::written(written.and_then(|()| if is_typed { out.flush() } else { Ok(()) }))
     })?;
-    Ok(found(values.iter().all(Option::is_some)))
+    output::written(out.flush())?;
+    Ok(found(all_there))
+}
+
+fn answer(out: &mut dyn Write, args: &GetArgs, key: &[u8], value: &Option<Vec<u8>>) -> io::Result<()> {
+    match value {
+        _ if args.json => {
+            let mut object = row(key);
+            object.insert("found".into(), value.is_some().into());
+            if let Some(value) = value {
+                output::put_bytes(&mut object, "value", value);
+            }
+            output::write_json(out, &object)
+        }
+        None => Ok(()),
+        Some(value) if args.raw => out.write_all(value),
+        Some(value) if args.with_key => tsv::write_row(out, key, value),
+        Some(value) => {
+            tsv::write_escaped(out, value)?;
+            out.write_all(b"\n")
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -154,12 +194,9 @@ pub(crate) struct RemoveArgs {
     /// The folder of the store
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The keys: their bytes as they are
-    #[arg(required = true, value_name = "KEY", allow_negative_numbers = true)]
-    keys: Vec<OsString>,
     #[command(flatten)]
-    escapes: Escapes,
-    /// Print how many were removed as JSON
+    keys: KeyArgs,
+    /// Print how many were removed, and how many were not there, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -169,21 +206,33 @@ Exit status: 0 if all keys were there, 1 if one was not (the others are removed)
 
 Examples:
   twiceshy store remove legs ant
-  twiceshy store remove legs -- -5";
+  twiceshy store remove legs --from keys.txt
+  twiceshy store remove legs -- -a";
 
 pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
-    let keys = args.keys.iter().map(|key| args.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?;
-    let store = open(&args.folder)?;
-    let mut removed = 0;
-    for key in &keys {
-        removed += usize::from(store.remove(key).map_err(explain(&args.folder))?);
+    // Not every key waits for the disk, only all of a chunk together.
+    let store = open_for(&args.folder, Durability::Relaxed)?;
+    let bar = args.keys.source().progress("removing");
+    let (mut removed, mut missing) = (0, 0);
+    let result = args.keys.for_each_chunk(&bar, |keys| {
+        for key in keys {
+            let was_there = store.remove(key).map_err(explain(&args.folder))?;
+            *if was_there { &mut removed } else { &mut missing } += 1;
+        }
+        store.flush().map_err(explain(&args.folder))
+    });
+    let closed = progress::saving(&bar, || close(&args.folder, store));
+    match result {
+        Err(error) if removed > 0 => {
+            return Err(partly(error, format_args!("{} removed before that", count(removed, "key"))));
+        }
+        result => result?,
     }
-    close(&args.folder, store)?;
+    closed?;
     if args.json {
-        let found = json!({ "removed": removed, "missing": keys.len() - removed });
-        output::told(output::print_json(&found))?;
+        output::told(output::print_json(&json!({ "removed": removed, "missing": missing })))?;
     }
-    Ok(found(removed == keys.len()))
+    Ok(found(missing == 0))
 }
 
 /// An object with a key.

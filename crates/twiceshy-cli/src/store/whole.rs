@@ -10,8 +10,8 @@ use serde_json::json;
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreError};
 
 use super::{close, explain, open};
-use crate::Outcome;
 use crate::output::{self, count};
+use crate::{Outcome, arguments};
 
 #[derive(clap::Args)]
 #[command(after_help = CREATE_EXAMPLES)]
@@ -22,8 +22,8 @@ pub(crate) struct CreateArgs {
     /// The engine: fjall (log-structured, quick to write) or redb (a B-tree in one file, quick to read)
     #[arg(long, default_value = "fjall")]
     engine: EngineKind,
-    /// The share of absent keys that cost a disk access, at most, and each of them once
-    #[arg(long, value_name = "RATE", default_value_t = 0.001, value_parser = crate::arguments::rate)]
+    /// The share of absent keys that cost a disk access, at most, and each of them once: 0.001, 0.1% or 1/1000
+    #[arg(long, value_name = "RATE", default_value_t = arguments::ERROR_RATE, value_parser = arguments::rate)]
     error_rate: f64,
     /// Print what was made as JSON
     #[arg(long)]
@@ -41,6 +41,10 @@ Examples:
 pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     let folder = args.folder.display();
     let is_there = || anyhow!("{folder} is a store already: use it, or give another folder");
+    // Opening one might take its time.
+    if AdaptiveStore::is_in(&args.folder).map_err(explain(&args.folder))? {
+        return Err(is_there());
+    }
     let builder = AdaptiveStore::builder().engine(args.engine).error_rate(args.error_rate);
     let store = match builder.open(&args.folder) {
         Err(StoreError::OtherEngine { .. }) => return Err(is_there()),

@@ -118,7 +118,8 @@ pub(crate) fn read(engine: &dyn Engine, visit: &mut Visit<'_>) -> Result<Extent,
         Some(value) => cleared_from(&value)?,
     };
     let mut extent = Extent { cleared, last: cleared, records: 0 };
-    let mut from = Some(Vec::new());
+    // What was cleared is not looked at: an engine may have to step over every row that it was.
+    let mut from = cleared.number.checked_add(1).map(|first| first.to_be_bytes().to_vec());
     // Page by page, so that `visit` can use the engine.
     while let Some(start) = from.take() {
         let mut page = Vec::new();
@@ -149,9 +150,6 @@ fn read_row(key: &[u8], value: &[u8], extent: &mut Extent, visit: &mut Visit<'_>
     let bytes =
         usize::try_from(u32::from_le_bytes(*count)).ok().and_then(|count| count.checked_mul(HEAD_BYTES));
     let (heads, mut records) = bytes.and_then(|bytes| value.split_at_checked(bytes)).ok_or_else(damaged)?;
-    if number <= extent.cleared.number {
-        return Ok(());
-    }
     let mark = Mark { number, history, keys: u64::from_le_bytes(*keys) };
     extent.last = mark;
     for head in heads.as_chunks().0 {

@@ -1,9 +1,13 @@
 //! Rows in a log-structured merge tree.
 
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use fjall::{Database, Error, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use fjall::{AbstractTree, Database, Error, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 
 use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
@@ -14,10 +18,34 @@ const NAME: &str = "fjall";
 /// A write goes to a journal and to memory; sorted tables are written and merged in the background. The engine's own
 /// Bloom filters are on, as by default: a store asks it for keys that are there, and they spare it the levels where
 /// they are not.
+///
+/// # Its journal
+///
+/// Whenever it is opened, fjall reads all that is in its journal, also what is in tables long since: a million rows take
+/// seconds. So whoever closes the engine leaves none: what is only in memory is written into tables, and the journal, of which
+/// nobody needs a word then, is made empty.
+///
+/// Whoever was killed cannot do that. Then there is one journal, or two: fjall begins another one every 64 MB or more, and
+/// removes those that are in tables. All spaces are written into tables then, because one that is hardly ever written would
+/// keep every journal since its last row.
+///
+/// What this needs of fjall its documentation does not show, so `Cargo.toml` names one version of it.
 pub struct FjallEngine {
     database: Database,
     spaces: [Keyspace; 3],
+    folder: PathBuf,
+    /// About how many bytes are in the journals.
+    logged: AtomicU64,
+    /// How many journals there were when a batch was written the last time.
+    logs: AtomicUsize,
 }
+
+/// A log of so few bytes is read in no time when the engine is opened again, and is not worth a table.
+const SHORT_LOG_BYTES: u64 = 1 << 20;
+/// So many bytes of rows in memory are worth a table.
+const WORTH_A_TABLE_BYTES: u64 = 16 << 20;
+/// How long to wait before asking again whether a table is written.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 impl FjallEngine {
     /// Opens the database in this folder, or creates it.
@@ -26,8 +54,9 @@ impl FjallEngine {
         if let Some(bytes) = cache_bytes {
             builder = builder.cache_size(bytes);
         }
-        let lost = lost_log(folder).map_err(|error| EngineError::io(NAME, error))?;
-        if lost {
+        // Without its journal it would begin a new one, and number its writes from 0 again.
+        let is_new = !folder.join("version").try_exists().map_err(failed_io)?;
+        if !is_new && logs(folder).map_err(failed_io)?.is_empty() {
             return Err(missing("its journal, a file NUMBER.jnl, is gone"));
         }
         let database = builder.open().map_err(failed)?;
@@ -39,7 +68,50 @@ impl FjallEngine {
         let open =
             |space: Space| database.keyspace(space.name(), KeyspaceCreateOptions::default).map_err(failed);
         let spaces = [open(Space::Rows)?, open(Space::Journal)?, open(Space::Meta)?];
-        Ok(Self { database, spaces })
+        // A new journal is as long as it may get; one that was read ends with its last row. Some may be gone already.
+        let found = if is_new { Vec::new() } else { logs(folder).map_err(failed_io)? };
+        let lengths = found.iter().filter_map(|(_, log)| Some(fs::metadata(log).ok()?.len()));
+        Ok(Self {
+            logged: lengths.sum::<u64>().into(),
+            logs: database.journal_count().into(),
+            folder: folder.to_owned(),
+            database,
+            spaces,
+        })
+    }
+
+    /// Begins to write into tables what is only in memory, of each space that has more of it than so many bytes.
+    ///
+    /// That it does not work is no error: all of it is in the journal, and there will be another occasion.
+    fn begin_tables(&self, more_than: u64) {
+        for space in &self.spaces {
+            if space.tree.active_memtable().size() > more_than {
+                let _ = space.rotate_memtable();
+            }
+        }
+    }
+
+    /// Writes into tables what is only in memory, and waits until that is done.
+    fn write_tables(&self) -> Result<(), EngineError> {
+        for space in &self.spaces {
+            space.rotate_memtable().map_err(failed)?;
+            while space.sealed_memtable_count() > 0 {
+                // An error if whoever writes tables has given up.
+                self.database.persist(PersistMode::Buffer).map_err(failed)?;
+                thread::sleep(PATIENCE);
+            }
+        }
+        self.sync()
+    }
+
+    /// Leaves nothing to read for the next opening. Nobody writes any more.
+    fn settle(&self) -> Result<(), EngineError> {
+        self.write_tables()?;
+        // Certainly: what is not in tables would be lost.
+        if self.spaces.iter().all(|space| space.tree.get_highest_memtable_seqno().is_none()) {
+            empty_logs(&self.folder).map_err(failed_io)?;
+        }
+        Ok(())
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -86,25 +158,34 @@ impl Engine for FjallEngine {
         let changes = batch.into_changes();
         let mut writes =
             fjall::OwnedWriteBatch::with_capacity(self.database.clone(), changes.len()).durability(mode);
+        let mut bytes = 0;
         for change in changes {
+            bytes += change.len();
             match change {
                 Change::Put { space, key, value } => writes.insert(self.space(space), key, value),
                 Change::Delete { space, key } => writes.remove(self.space(space), key),
             }
         }
-        writes.commit().map_err(failed)
+        writes.commit().map_err(failed)?;
+        self.logged.fetch_add(bytes as u64, Ordering::Relaxed);
+        // With every new journal: else a space that is hardly ever written would keep all of them.
+        let logs = self.database.journal_count();
+        if logs > self.logs.swap(logs, Ordering::Relaxed) {
+            self.begin_tables(0);
+        }
+        Ok(())
     }
 
     fn sync(&self) -> Result<(), EngineError> {
-        self.database.persist(PersistMode::SyncAll).map_err(failed)
+        self.database.persist(PersistMode::SyncAll).map_err(failed)?;
+        // Somebody has time to wait: what is in tables is not put in order again after a kill.
+        self.begin_tables(WORTH_A_TABLE_BYTES);
+        Ok(())
     }
 
     fn compact(&self) -> Result<(), EngineError> {
-        for space in &self.spaces {
-            space.rotate_memtable_and_wait().map_err(failed)?;
-            space.major_compact().map_err(failed)?;
-        }
-        Ok(())
+        self.write_tables()?;
+        self.spaces.iter().try_for_each(|space| space.major_compact().map_err(failed))
     }
 
     fn disk_bytes(&self) -> Option<u64> {
@@ -112,17 +193,46 @@ impl Engine for FjallEngine {
     }
 }
 
-/// Whether a database has lost its journal: it would begin a new one, and number its writes from 0 again.
-fn lost_log(folder: &Path) -> io::Result<bool> {
-    if !folder.join("version").try_exists()? {
-        return Ok(false);
-    }
-    for entry in folder.read_dir()? {
-        if entry?.path().extension().is_some_and(|extension| extension == "jnl") {
-            return Ok(false);
+impl Drop for FjallEngine {
+    fn drop(&mut self) {
+        if *self.logged.get_mut() > SHORT_LOG_BYTES {
+            // If that does not work, the next opening reads everything again: it takes its time, and nothing is lost.
+            let _ = self.settle();
         }
     }
-    Ok(true)
+}
+
+/// Makes the journals of a database empty.
+fn empty_logs(folder: &Path) -> io::Result<()> {
+    // The oldest first, so that a crash leaves the end of what happened: to do that again changes nothing.
+    for (_, log) in logs(folder)? {
+        match OpenOptions::new().write(true).open(log) {
+            Ok(log) => {
+                log.set_len(0)?;
+                log.sync_all()?;
+            }
+            // The engine was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The journals of a database, the oldest first.
+fn logs(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut logs = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".jnl")?.parse().ok());
+        logs.extend(number.map(|number| (number, path)));
+    }
+    logs.sort_unstable();
+    Ok(logs)
+}
+
+fn failed_io(error: io::Error) -> EngineError {
+    EngineError::io(NAME, error)
 }
 
 fn missing(what: &'static str) -> EngineError {

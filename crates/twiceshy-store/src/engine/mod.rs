@@ -106,6 +106,17 @@ pub enum Change {
     },
 }
 
+#[cfg(feature = "fjall")]
+impl Change {
+    /// The bytes of key and value.
+    fn len(&self) -> usize {
+        match self {
+            Self::Put { key, value, .. } => key.len() + value.len(),
+            Self::Delete { key, .. } => key.len(),
+        }
+    }
+}
+
 impl Batch {
     /// No changes yet.
     pub fn new() -> Self {

@@ -81,6 +81,23 @@ impl EngineKind {
     }
 }
 
+/// Whether there is a store in a folder.
+pub(super) fn is_store(path: &Path) -> Result<bool, StoreError> {
+    if !path.is_dir() {
+        return Ok(false);
+    }
+    match durable::layout(&open_folder(path)?) {
+        Ok(layout) => Ok(matches!(layout, Layout::Store { .. })),
+        Err(StoreError::NotAStore { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder of a store, which is made if it is not there.
+fn open_folder(path: &Path) -> Result<Folder, StoreError> {
+    Folder::create(path).map_err(|source| StoreError::File { doing: "create", path: path.to_owned(), source })
+}
+
 /// A name that is no [`EngineKind`] of this build.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no engine {0:?} in this build; it has {known}", known = known_engines())]
@@ -191,7 +208,6 @@ impl StoreBuilder {
     /// Opens the store in a folder, or makes one there.
     pub fn open(self, folder: impl AsRef<Path>) -> Result<AdaptiveStore, StoreError> {
         let path = folder.as_ref();
-        let file = |doing, source| StoreError::File { doing, path: path.to_owned(), source };
         if !self.create && !path.is_dir() {
             return Err(StoreError::NoStore { path: path.to_owned() });
         }
@@ -199,7 +215,7 @@ impl StoreBuilder {
         if !path.exists() {
             self.new_filter()?;
         }
-        let folder = Folder::create(path).map_err(|source| file("create", source))?;
+        let folder = open_folder(path)?;
         let kind = match durable::layout(&folder)? {
             Layout::Store { engine } => {
                 let kind = engine.parse().map_err(|error: UnknownEngine| StoreError::OtherEngine {

@@ -127,6 +127,11 @@ impl AdaptiveStore {
         Self::builder().open(folder)
     }
 
+    /// Whether there is a store in a folder, by the file that says so. Nothing is opened, and nothing is made.
+    pub fn is_in(folder: impl AsRef<std::path::Path>) -> Result<bool, StoreError> {
+        builder::is_store(folder.as_ref())
+    }
+
     /// Chooses engine, error rate, durability and memory.
     pub fn builder() -> StoreBuilder {
         StoreBuilder::new()
@@ -185,8 +190,8 @@ impl AdaptiveStore {
     /// Flushes the store and saves its filter; says whether both worked. Dropping the store does the same, and cannot say
     /// so.
     ///
-    /// The next opening reads the filter, and whatever the engine reads when it is opened: fjall goes through its own log,
-    /// which has the last writes. Without a saved filter it has to be mended first ([`Recovery`]).
+    /// The next opening reads the filter, and little else: the engine, too, leaves next to nothing to do again. Without a
+    /// saved filter it has to be mended first ([`Recovery`]).
     pub fn close(self) -> Result<(), StoreError> {
         self.shared.join_helper();
         self.shared.durable.save_if_changed(&self.shared)

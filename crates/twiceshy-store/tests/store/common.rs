@@ -251,20 +251,6 @@ impl Files for DiskFiles {
 /// The file with the filter.
 pub(crate) const SNAPSHOT: &str = "filter.snapshot";
 
-/// Copies a folder and all that is in it.
-pub(crate) fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 /// A key of the tests.
 pub(crate) fn key(number: u64) -> Vec<u8> {
     format!("key {number}").into_bytes()

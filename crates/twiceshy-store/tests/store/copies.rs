@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::common::{Disk, SNAPSHOT, copy_folder, key, read_file, stranger, write_file};
+use crate::common::{Disk, SNAPSHOT, key, read_file, stranger, write_file};
 use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
-use twiceshy_testkit::Random;
+use twiceshy_testkit::{Random, copy_folder};
 
 fn builder() -> StoreBuilder {
     let hasher = Hasher::keyed(HashKey::from_bytes([9; 16]));

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Model, copy_folder, key, stranger};
+use crate::common::{Model, key, stranger};
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
-use twiceshy_testkit::{Random, effort};
+use twiceshy_testkit::{Random, copy_folder, effort};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
 
@@ -37,8 +37,13 @@ fn say(line: std::fmt::Arguments<'_>) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
+/// A value: long enough that an engine has something to tidy up.
+fn text(value: u64) -> String {
+    value.to_string().repeat(100)
+}
+
 fn work(seed: u64, engine: EngineKind, path: &Path) {
-    let store = builder(engine).open(path).unwrap();
+    let mut store = builder(engine).open(path).unwrap();
     say(format_args!("open"));
     let mut random = Random(seed);
     loop {
@@ -46,11 +51,10 @@ fn work(seed: u64, engine: EngineKind, path: &Path) {
         match random.below(20) {
             0..=8 => {
                 say(format_args!("insert {number} {value}"));
-                store.insert(&key(number), value.to_string()).unwrap();
+                store.insert(&key(number), text(value)).unwrap();
             }
             9 | 10 => {
-                let rows: Vec<_> =
-                    (number..number + 20).map(|number| (key(number), value.to_string())).collect();
+                let rows: Vec<_> = (number..number + 20).map(|number| (key(number), text(value))).collect();
                 say(format_args!("batch {number} {value}"));
                 store.insert_batch(&rows).unwrap();
             }
@@ -71,9 +75,14 @@ fn work(seed: u64, engine: EngineKind, path: &Path) {
                 }
                 continue;
             }
-            _ => {
+            _ if random.below(4) > 0 => {
                 say(format_args!("flush 0 0"));
                 store.flush().unwrap();
+            }
+            _ => {
+                say(format_args!("close 0 0"));
+                store.close().unwrap();
+                store = builder(engine).open(path).unwrap();
             }
         }
         say(format_args!("done"));
@@ -122,7 +131,7 @@ impl Past {
 }
 
 fn apply(model: &mut Model, (word, number, value): &(String, u64, u64)) {
-    let value = value.to_string().into_bytes();
+    let value = text(*value).into_bytes();
     match word.as_str() {
         "insert" => model.insert(key(*number), value),
         "batch" => (*number..number + 20).for_each(|number| model.insert(key(number), value.clone())),

@@ -13,6 +13,7 @@ mod disk;
 mod errors;
 mod hooked;
 mod keys;
+mod log;
 mod merge;
 mod model;
 mod power_cut;

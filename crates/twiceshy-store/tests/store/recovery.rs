@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::common::{Disk, Model, SNAPSHOT, key, stranger};
 use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
-use twiceshy_store::engine::MemoryEngine;
+use twiceshy_store::engine::{Batch, Engine, MemoryEngine, Space};
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
 use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
 
@@ -58,6 +58,28 @@ fn a_closed_store_opens_with_all_it_has_learned() {
             model.check(&store);
         }
     }
+}
+
+/// However many rows the journal has had, nobody looks at what was cleared, whatever is left of it.
+#[test]
+fn what_was_cleared_is_not_read_again() {
+    let (engine, files) = (Arc::new(MemoryEngine::new()), MemoryFiles::new());
+    let store = builder().open_with(Arc::clone(&engine), files.clone()).unwrap();
+    let model = fill(&store);
+    store.close().unwrap();
+    let put = |number: u64| {
+        let mut batch = Batch::new();
+        batch.put(Space::Journal, number.to_be_bytes().to_vec(), b"no row of a journal".to_vec());
+        engine.write(batch, Durability::Process).unwrap();
+    };
+    put(7);
+    let store = builder().open_with(Arc::clone(&engine), files.clone()).unwrap();
+    assert_eq!(*store.recovery(), Recovery::Clean);
+    model.check(&store);
+    drop(store);
+    put(100_000);
+    let opened = builder().open_with(engine, files);
+    assert!(matches!(opened, Err(StoreError::Damaged { .. })), "what is new is read");
 }
 
 #[test]
