@@ -288,7 +288,7 @@ struct Epoch(Hasher);
 
 hashes_as_its_hasher!(Epoch);
 
-const EPOCH_BITS: u32 = 5;
+const EPOCH_BITS: u32 = 3;
 
 impl Reader for Epoch {
     type Payload = Nothing;
