@@ -113,6 +113,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether there is no store in the folder, and none was to be made
+    /// ([`create(false)`](crate::StoreBuilder::create)).
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NoStore { .. })
+    }
+
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged { what: what.into() }
     }

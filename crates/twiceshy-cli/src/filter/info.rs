@@ -136,9 +136,9 @@ impl Info {
         if json {
             return output::print_json(self);
         }
-        let Self { file, kind, items, expected_error_rate, table_bytes, .. } = self;
+        let Self { file, kind, items, expected_error_rate, table_bytes, file_bytes, .. } = self;
         let (items, rate) = (output::count(*items, "item"), output::rate(*expected_error_rate));
-        let bytes = output::count(*table_bytes, "byte");
+        let bytes = output::count(file_bytes.unwrap_or(*table_bytes), "byte");
         output::print(|out| writeln!(out, "{file}: {kind} filter, {items}, {bytes}, error rate {rate}"))
     }
 

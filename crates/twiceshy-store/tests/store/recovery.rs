@@ -282,6 +282,7 @@ fn another_engine_or_another_folder_is_an_error() {
 
     let error = builder().create(false).open(folder.path().join("nothing")).unwrap_err();
     assert!(matches!(error, StoreError::NoStore { .. }), "{error}");
+    assert!(error.is_not_found());
     assert!(!folder.path().join("nothing").exists());
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();

@@ -118,6 +118,29 @@ impl Address {
     }
 }
 
+/// The same for callers who have the first 128 bits of a hash, and the way back.
+impl Shape {
+    /// How many bits of a hash follow from where it is: those of the part and of the quotient.
+    #[inline(always)]
+    pub(crate) fn position_bits(&self) -> u32 {
+        self.part().bits() + self.quotient_bits()
+    }
+
+    /// Quotient and window of the first 128 bits of a hash.
+    #[inline(always)]
+    pub(crate) fn split(&self, hash: u128) -> (u64, u64) {
+        let position_bits = self.position_bits();
+        let quotient = (hash >> (128 - position_bits)) as u64 & (self.quotients() - 1);
+        (quotient, (hash << position_bits >> (128 - self.slot_bits())) as u64)
+    }
+
+    /// The bits that follow from where a hash with this quotient is.
+    #[inline(always)]
+    pub(crate) fn position(&self, quotient: u64) -> u64 {
+        self.part().number() << self.quotient_bits() | quotient
+    }
+}
+
 /// The highest bits of a word.
 fn high_bits(bits: u32) -> u64 {
     !low_mask(64 - bits)
