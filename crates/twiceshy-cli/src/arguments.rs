@@ -24,15 +24,15 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many things: `250000`, `250_000`, `250k` or `1.5M`.
+/// How many things: `250000`, `250_000`, `250,000`, `250k` or `1.5M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     const HELP: &str = "it must be a whole number, for example 100000, 100k or 1.5M";
     let (digits, unit) = with_unit(text);
     let factor = match unit {
         "" => 1.0,
         "k" | "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
+        "m" | "M" => 1e6,
+        "g" | "G" => 1e9,
         _ => return Err(HELP.into()),
     };
     let count = number(digits).map_err(|_| HELP.to_owned())? * factor;
@@ -63,7 +63,8 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 
 /// A number that is one.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
-    let number: f64 = text.trim().replace('_', "").parse().map_err(|_| "that is not a number".to_owned())?;
+    let number: f64 =
+        text.trim().replace(['_', ','], "").parse().map_err(|_| "that is not a number".to_owned())?;
     if number.is_finite() { Ok(number) } else { Err("it must be a finite number".into()) }
 }
 

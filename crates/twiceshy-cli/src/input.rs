@@ -34,6 +34,12 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Whether a file is a filter by its first bytes.
+fn is_filter(path: &Path) -> bool {
+    let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
+    is_file && File::open(path).is_ok_and(|file| twiceshy::any::identify(file).is_ok())
+}
+
 /// How messages call what [`open`] opens.
 pub(crate) fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".into() } else { path.display().to_string() }
@@ -137,6 +143,12 @@ impl<'a> Keys<'a> {
             Self::Lines(files) => files,
         };
         for path in files {
+            if is_filter(path) {
+                anyhow::bail!(
+                    "{0} is a filter, not a file of keys: to put filters together, use filter merge",
+                    path.display()
+                );
+            }
             let mut input = open(path)?;
             let is_typed = is_stdin(path) && is_typed();
             if is_typed {

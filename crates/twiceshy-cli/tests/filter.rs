@@ -460,3 +460,37 @@ fn an_interrupted_build_leaves_everything_as_it_was() {
         assert_eq!(sandbox.read("f.tw"), before);
     }
 }
+
+/// In earlier runs, and earlier in the same keys.
+#[test]
+fn what_is_added_is_said_to_be_seen_before_or_not() {
+    for kind in KINDS {
+        let sandbox = animals(kind);
+        let added = sandbox.feed("filter build --add f.tw", b"bee\ncow\ncow\nant\ndog\n").ok();
+        assert!(added.text().starts_with("f.tw: 5 keys added, 3 seen before; "), "{}", added.text());
+        let added = &sandbox.feed("filter build --add --json f.tw", b"dog\neel\n").ok().json()[0];
+        assert_eq!((added["added"].as_u64(), added["seen_before"].as_u64()), (Some(2), Some(1)));
+        // Many, so that the filter grows on the way.
+        sandbox.write("keys", numbers(30_000));
+        sandbox.run("filter build --add f.tw keys").ok();
+        let again = sandbox.run("filter build --add f.tw keys").ok();
+        assert!(
+            again.text().starts_with("f.tw: 30,000 keys added, 30,000 seen before; "),
+            "{}",
+            again.text()
+        );
+    }
+}
+
+#[test]
+fn a_filter_is_not_taken_for_keys() {
+    let sandbox = animals("expandable");
+    let before = sandbox.read("f.tw");
+    for command in ["filter build --force f.tw f.tw", "filter build new.tw f.tw", "filter query f.tw f.tw"] {
+        sandbox.run(command).fails(&["f.tw is a filter, not a file of keys"]);
+    }
+    assert_eq!(sandbox.read("f.tw"), before);
+    // What is short is no filter that was cut off.
+    sandbox.write("words", b"ant\n".to_vec());
+    sandbox.run("filter query words f.tw").fails(&["no twiceshy filter"]);
+}

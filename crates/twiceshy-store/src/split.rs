@@ -21,6 +21,7 @@
 
 use twiceshy::Key;
 
+use crate::engine::{Batch, Durability, Space};
 use crate::error::StoreError;
 use crate::store::AdaptiveStore;
 use crate::sync::Mutex;
@@ -91,13 +92,16 @@ pub enum FilteredError<E> {
     Store(#[from] StoreError),
 }
 
+/// The row in [`Space::Meta`] that says that the keys of the database were imported.
+const IMPORTED: &[u8] = b"imported";
+
 /// How many locks keep writers of the same key apart.
 const STRIPES: usize = 64;
 
 /// An adaptive filter in front of a database of your own, which stays as it is.
 ///
 /// All writes to the database must come through here, or the filter does not know their keys; a database that has keys
-/// already is taken in with [`import`](Self::import). Reading it in any other way is fine: ranges, iteration, backups.
+/// already is taken in with [`import_once`](Self::import_once): **until then its keys are not found**. Reading it in any other way is fine: ranges, iteration, backups.
 ///
 /// The filter's store must be at least as durable as the database: if a power cut can take a key from it that the
 /// database keeps, the filter says *no* to a key that is there. So give it
@@ -224,6 +228,27 @@ impl<D: Database> FilteredDb<D> {
             new += self.keys.insert_batch(&page)?;
         }
         Ok(new)
+    }
+
+    /// [`import`](Self::import) for a program that is started again and again: asks for the keys and imports them, unless that
+    /// was done before, as a whole. Tells whether it was done now.
+    ///
+    /// An import that was interrupted is begun anew by the next call. As long as it has not been done, keys that the database
+    /// had already are not found.
+    pub fn import_once<K: Key, I: IntoIterator<Item = K>>(
+        &self,
+        keys: impl FnOnce() -> Result<I, D::Error>,
+    ) -> Result<bool, FilteredError<D::Error>> {
+        let engine = self.keys.engine();
+        if engine.get(Space::Meta, IMPORTED).map_err(StoreError::from)?.is_some() {
+            return Ok(false);
+        }
+        self.import(keys().map_err(FilteredError::Database)?)?;
+        self.flush()?;
+        let mut batch = Batch::new();
+        batch.put(Space::Meta, IMPORTED.to_vec(), Vec::new());
+        engine.write(batch, Durability::Power).map_err(StoreError::from)?;
+        Ok(true)
     }
 
     /// Flushes the filter's own store; the database is yours.

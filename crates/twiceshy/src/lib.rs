@@ -4,17 +4,15 @@
 //! wrong with a small probability that you choose.
 //!
 //! ```
-//! use twiceshy::QuotientFilter;
+//! use twiceshy::AdaptiveSet;
+//! use twiceshy::reverse_map::MemoryMap;
 //!
-//! // A thousand keys, at most one false positive in a hundred queries.
-//! let mut seen = QuotientFilter::new(1_000, 0.01)?;
+//! // At most one false positive in a hundred new queries, and no size to guess.
+//! let mut seen = AdaptiveSet::builder().error_rate(0.01).build_set(MemoryMap::new())?;
 //! assert!(seen.insert("moth")?);
-//! assert!(seen.contains("moth"));
-//! assert_eq!(seen.count("moth"), 1);
-//!
-//! // Save, load, or query the bytes where they are.
-//! let bytes = seen.to_bytes();
-//! assert!(QuotientFilter::view(&bytes)?.contains("moth"));
+//! assert!(!seen.insert("moth")?); // it is there already
+//! assert!(seen.contains("moth")); // asks the filter: true may be wrong, false is certain
+//! assert!(!seen.contains_exactly("bat")?); // asks the keys if need be, and learns from a mistake
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -23,7 +21,8 @@
 //! | you want | use |
 //! |---|---|
 //! | a set that never makes the same mistake twice, and grows by itself | [`AdaptiveSet`] |
-//! | the same with keys in your own database | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
+//! | the same on disk, or in front of your own database | `AdaptiveStore` or `FilteredDb`, in the crate `twiceshy-store` |
+//! | the same with keys in a database that can list them in the order of their hashes | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
 //! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
     /// The share of absent keys that are found all the same, at most: 0.001, 0.1% or 1/1000
-    #[arg(long, value_name = "RATE", default_value_t = arguments::ERROR_RATE, value_parser = arguments::rate)]
+    #[arg(long, value_name = "RATE", default_value_t = arguments::ERROR_RATE, value_parser = arguments::rate, allow_negative_numbers = true)]
     error_rate: f64,
     /// Make room for so many keys at the start, for example 500k or 1M; without it, for those that are given
     #[arg(long, value_name = "KEYS", value_parser = arguments::count)]
@@ -77,10 +77,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         new(args)?
     };
-    let filter = start.fill(args)?;
+    let mut added = args.add.then(Added::default);
+    let filter = start.fill(args, added.as_mut())?;
     file::save(&filter, &target)?;
-    output::told(Info::new(&args.file, &filter, None).report(args.json))?;
+    output::told(Info::new(&args.file, &filter, None).with_added(added).report(args.json))?;
     Ok(Outcome::Done)
+}
+
+/// Keys that came to those of a filter.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Added {
+    pub(super) keys: u64,
+    /// Those that were there before, as far as the filter knows; one that comes twice is, the second time.
+    pub(super) seen_before: u64,
+}
+
+impl Added {
+    fn count(&mut self, was_seen: bool) {
+        self.keys += 1;
+        self.seen_before += u64::from(was_seen);
+    }
 }
 
 /// What the keys are put into.
@@ -127,18 +143,28 @@ fn like(model: &Path) -> anyhow::Result<Start> {
 }
 
 impl Start {
-    fn fill(self, args: &Args) -> anyhow::Result<AnyFilter> {
+    /// The filter with all keys; counts those that come to others.
+    fn fill(self, args: &Args, mut added: Option<&mut Added>) -> anyhow::Result<AnyFilter> {
         let bar = args.keys.source().progress("reading keys");
         match self {
             Self::Filter(AnyFilter::Expandable(mut filter)) => {
-                args.keys.source().for_each_chunk(&bar, |keys| {
-                    filter.insert_batch(keys)?;
-                    Ok(())
+                args.keys.source().for_each_chunk(&bar, |keys| match &mut added {
+                    Some(added) => keys.iter().try_for_each(|key| {
+                        added.count(filter.contains(key));
+                        Ok(filter.insert(key).map(drop)?)
+                    }),
+                    None => Ok(filter.insert_batch(keys).map(drop)?),
                 })?;
                 Ok(filter.into())
             }
             Self::Filter(AnyFilter::Quotient(mut filter)) => {
-                args.keys.source().for_each_chunk(&bar, |keys| insert_growing(&mut filter, keys))?;
+                args.keys.source().for_each_chunk(&bar, |keys| match &mut added {
+                    Some(added) => keys.iter().try_for_each(|key| {
+                        added.count(filter.contains(key));
+                        insert_growing(&mut filter, &[*key])
+                    }),
+                    None => insert_growing(&mut filter, keys),
+                })?;
                 Ok(filter.into())
             }
             Self::Filter(other) => Err(file::cannot_change(&args.file, other.kind())),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use twiceshy::AnyFilter;
 use twiceshy::expandable::AgeStats;
 
+use super::build::Added;
 use super::file;
 use crate::Outcome;
 use crate::output;
@@ -59,6 +60,10 @@ pub(super) struct Info {
     #[serde(skip_serializing_if = "Option::is_none")]
     format_version: Option<u16>,
     items: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    added: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen_before: Option<u64>,
     fingerprints: u64,
     /// None without items.
     bits_per_item: Option<f64>,
@@ -131,6 +136,12 @@ impl Info {
         info
     }
 
+    /// With what was added just now.
+    pub(super) fn with_added(self, added: Option<Added>) -> Self {
+        let (keys, seen_before) = (added.map(|added| added.keys), added.map(|added| added.seen_before));
+        Self { added: keys, seen_before, ..self }
+    }
+
     /// Says in a line, or in JSON, what was made.
     pub(super) fn report(&self, json: bool) -> anyhow::Result<()> {
         if json {
@@ -139,7 +150,12 @@ impl Info {
         let Self { file, kind, items, expected_error_rate, table_bytes, file_bytes, .. } = self;
         let (items, rate) = (output::count(*items, "item"), output::rate(*expected_error_rate));
         let bytes = output::count(file_bytes.unwrap_or(*table_bytes), "byte");
-        output::print(|out| writeln!(out, "{file}: {kind} filter, {items}, {bytes}, error rate {rate}"))
+        let added = self.added.zip(self.seen_before).map_or(String::new(), |(added, seen)| {
+            format!("{} added, {} seen before; ", output::count(added, "key"), HumanCount(seen))
+        });
+        output::print(|out| {
+            writeln!(out, "{file}: {added}{kind} filter, {items}, {bytes}, error rate {rate}")
+        })
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -226,3 +226,25 @@ fn a_database_with_keys_is_taken_in() {
     assert_eq!(db.import(&keys).unwrap(), 800);
     assert!(keys.iter().all(|key| db.contains_key(key).unwrap()));
 }
+
+/// A database that had keys before the filter came: they are imported once, as a whole, or again.
+#[test]
+fn keys_that_are_there_already_are_imported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Mutex<BTreeMap<Vec<u8>, Vec<u8>>> = Mutex::default();
+    rows.lock().unwrap().extend((0..3_000u32).map(|number| (number.to_le_bytes().to_vec(), Vec::new())));
+    let open = || {
+        let read = |key: &[u8]| Ok::<_, std::io::Error>(rows.lock().unwrap().get(key).cloned());
+        let write = |_: &[u8], _: Option<&[u8]>| Ok(());
+        FilteredDb::new((read, write), AdaptiveStore::open(folder.path()).unwrap())
+    };
+    let keys = || rows.lock().unwrap().keys().cloned().collect::<Vec<_>>();
+    let failing = || Err::<Vec<Vec<u8>>, _>(std::io::Error::other("it cannot be read"));
+    assert!(matches!(open().import_once(failing), Err(FilteredError::Database(_))));
+    // As far as it came when it was interrupted.
+    open().import(keys().into_iter().take(1_500)).unwrap();
+    assert!(open().import_once(|| Ok(keys())).unwrap());
+    let db = open();
+    assert!((0..3_000u32).all(|number| db.contains_key(&number).unwrap()));
+    assert!(!db.import_once(failing).unwrap(), "nobody is asked again");
+}

@@ -105,12 +105,15 @@ impl First {
     pub(crate) fn read(reader: impl Read) -> Result<Self, ReadError> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         reader.take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
-        let short = ReadError::Length { expected: HEADER_BYTES as u64, found: bytes.len() as u64 };
-        let first = Self(bytes.try_into().map_err(|_| short)?);
-        let (found, version) = (first.field(0), first.version());
-        if found != MAGIC {
+        let begins = &bytes[..bytes.len().min(MAGIC.len())];
+        if !MAGIC.starts_with(begins) {
+            let mut found = [0; 8];
+            found[..begins.len()].copy_from_slice(begins);
             return Err(ReadError::NotAFilter { expected: MAGIC, found });
         }
+        let short = ReadError::Length { expected: HEADER_BYTES as u64, found: bytes.len() as u64 };
+        let first = Self(bytes.try_into().map_err(|_| short)?);
+        let version = first.version();
         if version > VERSION {
             return Err(ReadError::NewerVersion { supported: VERSION, found: version });
         }

@@ -52,7 +52,11 @@ pub enum ReadError {
     #[error("cannot read the filter: {0}")]
     Io(#[from] io::Error),
     /// The bytes end too early, or go on after the end of the filter.
-    #[error("expected {expected} bytes, found {found}: the file was cut off or has something appended")]
+    #[error("expected {expected} bytes, found {found}: {}", if found < expected {
+        "the file was cut off"
+    } else {
+        "the file has something appended, as that of a set has its keys"
+    })]
     Length {
         /// Bytes that the filter has.
         expected: u64,
