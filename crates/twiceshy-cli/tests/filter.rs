@@ -491,6 +491,6 @@ fn a_filter_is_not_taken_for_keys() {
     }
     assert_eq!(sandbox.read("f.tw"), before);
     // What is short is no filter that was cut off.
-    sandbox.write("words", b"ant\n".to_vec());
+    sandbox.write("words", b"ant\n");
     sandbox.run("filter query words f.tw").fails(&["no twiceshy filter"]);
 }
