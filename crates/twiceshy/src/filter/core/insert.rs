@@ -194,6 +194,15 @@ impl<P: Payload> Core<P> {
         Ok(())
     }
 
+    /// Confirms what a map has said of a key that a fingerprint covers, and counts it if it is new; [`Stale`] if anything
+    /// under the fingerprint has changed since. Whoever is about to remove the fingerprint asks again then.
+    pub(crate) fn confirm_covered(&mut self, ticket: &Ticket<P::Value>, is_new: bool) -> Result<(), Stale> {
+        self.redeem(ticket)?;
+        self.len += u64::from(is_new);
+        self.versions.bump(ticket.prefix.word(0));
+        Ok(())
+    }
+
     /// Whether there is room for a key; an error if there can never be.
     pub(crate) fn room_for(&self, words: &impl Words, value: &P::Value) -> Result<Room, InsertError> {
         if self.has_room_at_glance(words.word(0), value) {

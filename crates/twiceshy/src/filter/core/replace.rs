@@ -3,6 +3,7 @@
 use super::cut::{Member, cut};
 use super::{Core, Neighbour, Room, Ticket};
 use crate::bits::cpu::dispatch;
+use crate::bits::word::low_mask;
 use crate::codec::string::{Lengthen, Payload, Place, TakeOut, TakeOutAtGlance};
 use crate::error::{AdaptError, Indistinguishable, InsertError, Stale};
 use crate::filter::room::Effort;
@@ -233,7 +234,7 @@ impl<P: Payload> Core<P> {
     }
 
     /// The place of a ticket's fingerprint, unless something under it has changed.
-    fn redeem(&self, ticket: &Ticket<P::Value>) -> Result<Place, Stale> {
+    pub(super) fn redeem(&self, ticket: &Ticket<P::Value>) -> Result<Place, Stale> {
         if self.versions.stamp(&ticket.prefix) != ticket.stamp {
             return Err(Stale);
         }
@@ -243,7 +244,9 @@ impl<P: Payload> Core<P> {
     /// Counts the entries that have taken the place of another one.
     fn replaced(&mut self, place: &Place, entries: u64) {
         self.entries = self.entries - 1 + entries;
-        let shape = self.table.shape();
-        self.versions.bump(shape.position(place.quotient) << (64 - shape.position_bits()));
+        // All hashes with this quotient: in a small table they have several versions.
+        let (shape, free_bits) = (self.table.shape(), 64 - self.table.shape().position_bits());
+        let first = shape.position(place.quotient) << free_bits;
+        self.versions.bump_range(first..=first | low_mask(free_bits));
     }
 }

@@ -7,6 +7,8 @@
 //! One version for the whole filter would let busy writers make every ticket stale; there are 64, one for
 //! each value of the first six bits of a hash.
 
+use std::ops::RangeInclusive;
+
 use crate::prefix::Prefix;
 
 /// How many bits of a hash say which version is its own.
@@ -64,6 +66,14 @@ impl Versions {
     pub(super) fn bump(&mut self, hash: u64) {
         let stripe = &mut self.stripes[self.stripe(hash)];
         *stripe = stripe.wrapping_add(1);
+    }
+
+    /// A fingerprint that begins like some of these hashes came, went or changed.
+    #[inline(always)]
+    pub(super) fn bump_range(&mut self, hashes: RangeInclusive<u64>) {
+        let (first, last) = hashes.into_inner();
+        let stripes = self.stripe(first)..=self.stripe(last);
+        self.stripes[stripes].iter_mut().for_each(|stripe| *stripe = stripe.wrapping_add(1));
     }
 
     /// Everything may have changed.

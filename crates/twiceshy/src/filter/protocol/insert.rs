@@ -18,6 +18,8 @@ pub struct Insert<'k, V = u64> {
     row: Row<'k>,
     value: V,
     order: Order,
+    /// Whether its row is there, whatever the map would say.
+    is_recovered: bool,
     /// Whether a key that is there stays as it is, whatever it has brought along.
     stays: bool,
     /// Whether the usual insert is worth a try.
@@ -65,13 +67,13 @@ impl<'k, V> Insert<'k, V> {
     /// Has the filter cover a key whose row is there, and which may have been covered and counted before: for recovery. It
     /// asks the map only if the key must be parted from others.
     pub(crate) fn recovered(row: Row<'k>, value: V) -> Self {
-        Self { is_known: Some(false), ..Self::new(row, value, Order::FilterFirst) }
+        Self { is_known: Some(false), is_recovered: true, ..Self::new(row, value, Order::FilterFirst) }
     }
 
     fn new(row: Row<'k>, value: V, order: Order) -> Self {
         let (ticket, is_known, rows, is_new, asked) = (None, None, None, None, Asked::Get);
-        let (stays, at_glance) = (false, true);
-        Self { row, value, order, stays, at_glance, ticket, is_known, rows, is_new, asked }
+        let (is_recovered, stays, at_glance) = (false, false, true);
+        Self { row, value, order, is_recovered, stays, at_glance, ticket, is_known, rows, is_new, asked }
     }
 }
 
@@ -164,15 +166,18 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
             (self.ticket, self.asked) = (Some(ticket), Asked::Get);
             return Ok(Some(Step::Get(self.row)));
         };
-        if is_known {
-            return Ok(Some(Step::Done(false)));
-        }
-        if self.must_write() {
+        if !is_known && self.must_write() {
             self.ticket = Some(ticket);
             return Ok(Some(self.put()));
         }
-        core.insert_covered(&ticket)?;
-        Ok(Some(Step::Done(true)))
+        if core.confirm_covered(&ticket, !is_known).is_err() {
+            // The map is asked again, unless what it says would be what was written just now.
+            if self.is_new.is_none() && !self.is_recovered {
+                self.is_known = None;
+            }
+            return Ok(None);
+        }
+        Ok(Some(Step::Done(!is_known)))
     }
 
     /// Parts the key from the others under the fingerprint.

@@ -624,3 +624,112 @@ fn operations_may_be_dropped_and_ask_again_when_something_changed() {
     drop(remove);
     checked.check(true);
 }
+
+/// A filter in which all keys share a fingerprint, and its map.
+fn crowded(quotient_bits: u32, keys: &[u8]) -> (AdaptiveFilter, MemoryMap) {
+    let builder = AdaptiveFilter::builder().hasher(hashers()[2].clone());
+    let mut filter = builder.quotient_bits(quotient_bits).remainder_bits(6).build().unwrap();
+    let mut map = MemoryMap::new();
+    for key in keys {
+        let _ = filter.insert_with(&[*key][..], &map).unwrap();
+        let _ = map.insert(filter.hasher().hash_bytes(&[*key]), &[*key], &[]).unwrap();
+    }
+    (filter, map)
+}
+
+/// Steps an operation that shares the filter with others until it asks for something else than rows, or is done.
+fn go_on<'k, O: Operation<'k>>(
+    operation: &mut O,
+    filter: &mut AdaptiveFilter,
+    map: &MemoryMap,
+) -> Step<'k, O::Output> {
+    loop {
+        match operation.step(filter).unwrap() {
+            Step::Rows(wanted) => operation.rows(wanted.read(map).unwrap()),
+            step => return step,
+        }
+    }
+}
+
+/// What the map said of a key is out of date when another one has removed it meanwhile.
+#[test]
+fn an_insert_that_was_told_of_a_key_notices_that_it_went() {
+    for others in [&[1u8][..], &[1, 2]] {
+        for quotient_bits in 1..8 {
+            let (mut filter, mut map) = crowded(quotient_bits, others);
+            let hash = filter.hasher().hash_bytes(&[1]);
+            let mut insert = Insert::filter_first(hash, &[1], 0);
+            assert!(matches!(go_on(&mut insert, &mut filter, &map), Step::Get(_)));
+            let mut remove = Remove::new(hash, &[1]);
+            assert!(matches!(go_on(&mut remove, &mut filter, &map), Step::Delete(_)));
+            let _ = map.remove(hash, &[1]).unwrap();
+            remove.answer(true);
+            assert!(matches!(go_on(&mut remove, &mut filter, &map), Step::Done(true)));
+            insert.answer(true);
+            loop {
+                match go_on(&mut insert, &mut filter, &map) {
+                    Step::Get(row) => insert.answer(map.contains(row.hash, row.key).unwrap()),
+                    Step::Done(new) => break assert!(new),
+                    step => panic!("{step:?}"),
+                }
+            }
+            assert!(filter.contains(&[1u8][..]), "{quotient_bits} bits, {others:?}");
+            assert_eq!(filter.len(), others.len() as u64);
+        }
+    }
+}
+
+/// A removal whose row is gone notices that the key was inserted again, with the same tag or with another one.
+#[test]
+fn a_removal_notices_that_its_key_has_come_back() {
+    for tag in [0, 2] {
+        for is_told_before in [false, true] {
+            for quotient_bits in 1..8 {
+                let (mut filter, mut map) = crowded(quotient_bits, &[1]);
+                let hash = filter.hasher().hash_bytes(&[1]);
+                let mut insert = Insert::filter_first(hash, &[1], tag);
+                if is_told_before && matches!(go_on(&mut insert, &mut filter, &map), Step::Get(_)) {
+                    insert.answer(true);
+                }
+                let mut remove = Remove::new(hash, &[1]);
+                assert!(matches!(go_on(&mut remove, &mut filter, &map), Step::Delete(_)));
+                let _ = map.remove(hash, &[1]).unwrap();
+                remove.answer(true);
+                loop {
+                    match go_on(&mut insert, &mut filter, &map) {
+                        Step::Get(row) => insert.answer(map.contains(row.hash, row.key).unwrap()),
+                        Step::Room(more) => filter = filter.with_room(&more, &map).unwrap(),
+                        Step::Done(_) => break,
+                        step => panic!("{step:?}"),
+                    }
+                }
+                let _ = map.insert(hash, &[1], &row_value(tag, &[])).unwrap();
+                assert!(matches!(go_on(&mut remove, &mut filter, &map), Step::Done(_)));
+                assert!(filter.contains(&[1u8][..]), "tag {tag}, {quotient_bits} bits, {is_told_before}");
+            }
+        }
+    }
+}
+
+/// Two who insert the same covered key, and are both told that it is new, count it once.
+#[test]
+fn a_key_that_two_insert_is_counted_once() {
+    let (mut filter, mut map) = crowded(6, &[1, 2]);
+    let hash = filter.hasher().hash_bytes(&[3]);
+    let mut both = [Insert::filter_first(hash, &[3], 0), Insert::filter_first(hash, &[3], 0)];
+    for insert in &mut both {
+        assert!(matches!(go_on(insert, &mut filter, &map), Step::Get(_)));
+    }
+    for insert in &mut both {
+        insert.answer(false);
+        loop {
+            match go_on(insert, &mut filter, &map) {
+                Step::Get(row) => insert.answer(map.contains(row.hash, row.key).unwrap()),
+                Step::Done(_) => break,
+                step => panic!("{step:?}"),
+            }
+        }
+        let _ = map.insert(hash, &[3], &[]).unwrap();
+    }
+    assert_eq!(filter.len(), 3);
+}
