@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::tsv::{self, Row, Wrong};
 use super::{close, explain, open, partly};
 use crate::output::{self, count};
-use crate::target::{Contents, Target};
+use crate::target::Target;
 use crate::{Outcome, input, interrupt, progress};
 
 #[derive(clap::Args)]
@@ -93,10 +93,7 @@ struct Imported {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let bad_lines = args.skip_bad.as_deref().map(|file| {
-        Target::new(file, Contents::Lines, false, "give another file for the lines that are left out")
-    });
-    let bad_lines = bad_lines.transpose()?;
+    let bad_lines = args.skip_bad.as_deref().map(Target::fresh).transpose()?;
     let batches = read_in_background(args)?;
     let store = open(&args.folder)?;
     interrupt::watch()?;
