@@ -273,6 +273,50 @@ fn stores_are_made_where_nothing_is() {
 }
 
 #[test]
+fn a_store_that_cannot_be_made_leaves_nothing() {
+    for engine in ENGINES {
+        let sandbox = Sandbox::new();
+        fs::create_dir(sandbox.path("empty")).unwrap();
+        let mut failures = 0;
+        // The least that is enough is found by trying: so it fails at every file that it writes.
+        'limits: for blocks in [0, 1, 2, 4, 16, 64, 256, 1_024, 4_096] {
+            for folder in ["empty", "new/one"] {
+                let create = format!("store create --engine {engine} {folder}");
+                let run = sandbox.shell(&format!("trap '' XFSZ; ulimit -f {blocks}; twiceshy {create}"));
+                if run.status.success() {
+                    break 'limits;
+                }
+                failures += 1;
+                assert!(run.err.contains("the disk is full") || run.err.contains("too large"), "{}", run.err);
+                assert_eq!(sandbox.names(), ["empty"], "{}", run.err);
+                assert_eq!(fs::read_dir(sandbox.path("empty")).unwrap().count(), 0, "{}", run.err);
+                sandbox.run(&create).ok();
+                holds(&sandbox, folder, "");
+                fs::remove_dir_all(sandbox.path(folder.split('/').next().unwrap())).unwrap();
+                fs::create_dir_all(sandbox.path("empty")).unwrap();
+            }
+        }
+        assert!(failures >= 4, "{engine}: {failures}");
+    }
+}
+
+#[test]
+fn a_store_that_was_half_made_is_said_to_be_so() {
+    for (engine, file) in ENGINES.into_iter().zip(["rows.fjall/version", "rows.redb"]) {
+        let sandbox = legs(engine);
+        fs::remove_file(sandbox.path("legs/twiceshy-store")).unwrap();
+        sandbox.write(&format!("legs/{file}"), "half");
+        let create = format!("store create legs --engine {engine}");
+        let run = sandbox.run(&create).fails(&["legs is no complete store", "remove the folder"]);
+        assert!(!run.err.contains("legs: "), "the folder is named once: {}", run.err);
+        // It may be more than that: nothing is removed.
+        assert_eq!(sandbox.read(&format!("legs/{file}")), b"half");
+        fs::remove_dir_all(sandbox.path("legs")).unwrap();
+        sandbox.run(&create).ok();
+    }
+}
+
+#[test]
 fn a_store_that_is_not_there_is_named_with_the_remedy() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path("empty")).unwrap();

@@ -92,7 +92,7 @@ fn explain(folder: &Path) -> impl Fn(StoreError) -> anyhow::Error {
         StoreError::NoStore { .. } => {
             anyhow!("there is no store in {folder}: make one with: twiceshy store create {folder}")
         }
-        StoreError::NotAStore { .. } | StoreError::File { .. } => error.into(),
+        StoreError::NotAStore { .. } | StoreError::HalfMade { .. } | StoreError::File { .. } => error.into(),
         StoreError::Disagree { what } => {
             anyhow!(
                 "{folder}: filter and rows disagree: {what}; mend it with: twiceshy store rebuild {folder}"
