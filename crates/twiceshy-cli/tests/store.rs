@@ -575,6 +575,29 @@ fn a_lost_or_damaged_snapshot_is_made_anew_and_that_is_said() {
 }
 
 #[test]
+fn a_change_is_done_even_if_the_filter_cannot_be_saved() {
+    for engine in ENGINES {
+        let sandbox = legs(engine);
+        // Where the snapshot would be written.
+        let in_the_way = sandbox.path("legs/filter.snapshot.unfinished");
+        fs::create_dir(&in_the_way).unwrap();
+        for command in ["remove legs ant", "insert legs bee six"] {
+            sandbox.run(&format!("store {command}")).fails(&[
+                "cannot write legs/filter.snapshot",
+                "the change itself is done",
+                "mend the cause",
+            ]);
+        }
+        sandbox.feed("store import legs", b"cow\tfour\n").fails(&["the change itself is done"]);
+        let run = sandbox.run("store rebuild legs").fails(&["cannot write legs/filter.snapshot"]);
+        assert!(!run.err.contains("is done"), "{}", run.err);
+        fs::remove_dir(&in_the_way).unwrap();
+        holds(&sandbox, "legs", "bee\tsix\ncow\tfour\nspider\teight\n");
+        assert_eq!(sandbox.run("store stats --json legs").ok().json()[0]["recovery"], "clean");
+    }
+}
+
+#[test]
 fn damaged_stores_are_refused() {
     for engine in ENGINES {
         let sandbox = legs(engine);

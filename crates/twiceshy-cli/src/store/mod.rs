@@ -72,9 +72,21 @@ fn open_for(folder: &Path, durability: Durability) -> anyhow::Result<AdaptiveSto
     Ok(store)
 }
 
-/// Closes a store that was changed: when this returns, everything survives a power cut.
+/// Closes a store whose rows were changed: when this returns, everything survives a power cut.
 fn close(folder: &Path, store: AdaptiveStore) -> anyhow::Result<()> {
-    store.close().map_err(explain(folder))
+    store.close().map_err(|error| {
+        // The engine is synced, whatever became of the snapshot.
+        let is_done = matches!(error, StoreError::File { .. });
+        let error = explain(folder)(error);
+        if !is_done {
+            return error;
+        }
+        partly(
+            error,
+            "the change itself is done and safe, do not repeat it: only the filter could not be saved; mend the cause, and \
+             the next command that opens the store makes up for it",
+        )
+    })
 }
 
 /// What stopped a command that had done a part, and what it had done.

@@ -219,7 +219,8 @@ pub(crate) struct RebuildArgs {
 pub(super) fn rebuild(args: &RebuildArgs) -> anyhow::Result<Outcome> {
     let store = open(&args.folder)?;
     let keys = store.rebuild().map_err(explain(&args.folder))?;
-    close(&args.folder, store)?;
+    // Without a snapshot of the new filter nothing is done.
+    store.close().map_err(explain(&args.folder))?;
     output::told(if args.json {
         output::print_json(&json!({ "keys": keys }))
     } else {
