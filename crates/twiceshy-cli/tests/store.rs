@@ -148,6 +148,15 @@ fn a_wrong_line_is_named_and_those_before_it_are_in() {
         assert_eq!(run.err.contains("--raw"), what.contains("escape"), "{}", run.err);
         holds(&sandbox, "legs", &format!("ant\tsix\nspider\teight\n{before}"));
     }
+    let raw = "give --raw to take all backslashes as they are";
+    sandbox.feed("store import legs", b"a\tb\nc\\q\td\n").fails(&[r"\q is no escape", raw]);
+    // An escape was read as one, here or in a batch before: --raw would store that row under another key.
+    for between in [String::new(), rows(0..10_000)] {
+        let text = format!("a\\\\b\tc\n{between}c\\q\td\n");
+        let run = sandbox.feed("store import legs", text.as_bytes());
+        let run = run.fails(&[r"\q is no escape", "with --raw into a new store"]);
+        assert!(!run.err.contains(raw), "{}", run.err);
+    }
     sandbox.feed("store import legs", b"no tab").fails(&["standard input, line 1", "no row came before it"]);
     sandbox.feed("store import legs", b"a\tb\nno tab").fails(&["line 2", "the row before it is in"]);
     for (path, words) in [("nothing-here", "cannot open nothing-here: No such file"), (".", ". is a folder")]

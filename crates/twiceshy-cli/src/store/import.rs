@@ -78,6 +78,8 @@ struct BadLine {
     name: String,
     number: u64,
     wrong: Wrong,
+    /// Whether a row before it has an escape.
+    after_escapes: bool,
 }
 
 /// What an import has done.
@@ -153,11 +155,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// What to say about an import that stopped after so many rows, and what helps.
 fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
-    let Some(BadLine { wrong, .. }) = error.downcast_ref() else {
+    let Some(BadLine { wrong, after_escapes, .. }) = error.downcast_ref() else {
         let again = "to go on, import the same again";
         return partly(error, format_args!("{} imported before that; {again}", count(rows, "row")));
     };
     let raw = match wrong {
+        // What is in would stay, under keys that --raw does not give it.
+        Wrong::Escape(_) if *after_escapes => {
+            ", or import all of it with --raw into a new store (rows before it were read with escapes)"
+        }
         Wrong::Escape(_) => ", give --raw to take all backslashes as they are",
         Wrong::NoTab => "",
     };
@@ -201,6 +207,7 @@ fn read_batches(
     sender: &SyncSender<anyhow::Result<Batch>>,
 ) -> anyhow::Result<()> {
     let (mut line, mut number) = (Vec::new(), 0u64);
+    let mut after_escapes = false;
     loop {
         let mut batch = Batch::default();
         let (mut lines, mut bytes) = (0, 0);
@@ -217,13 +224,19 @@ fn read_batches(
                 Err(error) => break Some(Err(error).with_context(|| format!("cannot read {name}"))),
             }
             match tsv::parse(&line, escapes) {
-                Ok(row) => batch.rows.push(row),
+                Ok(row) => {
+                    after_escapes |= escapes && line.contains(&b'\\');
+                    batch.rows.push(row);
+                }
                 Err(_) if skip_bad => {
                     batch.skipped += 1;
                     batch.bad.extend_from_slice(&line);
                     batch.bad.push(b'\n');
                 }
-                Err(wrong) => break Some(Err(BadLine { name: name.to_owned(), number, wrong }.into())),
+                Err(wrong) => {
+                    let name = name.to_owned();
+                    break Some(Err(BadLine { name, number, wrong, after_escapes }.into()));
+                }
             }
             lines += 1;
             bytes += line.len();
