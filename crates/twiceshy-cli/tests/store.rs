@@ -230,8 +230,15 @@ fn keys_come_from_files_and_from_standard_input() {
         sandbox.run("store get legs --from keys ant").fails(&["--from"]);
         sandbox.run("store get legs --from missing").fails(&["cannot open missing"]);
         assert_eq!(sandbox.run("store get legs").ok().text(), "", "no keys, all of them are there");
-        // A key like any other.
-        sandbox.run("store get legs -").status(1);
+        // A key like any other, but perhaps not meant as one.
+        for command in ["get", "remove"] {
+            let run = sandbox.feed(&format!("store {command} legs -"), b"ant\n").status(1);
+            assert!(run.err.contains("note: - is taken as a key"), "{}", run.err);
+            let run = sandbox.feed(&format!("store {command} legs - --"), b"").status(1);
+            assert!(run.err.contains("leave it out"), "{}", run.err);
+            let run = sandbox.run(&format!("store {command} legs - bee")).status(1);
+            assert!(!run.err.contains("note"), "{}", run.err);
+        }
 
         let gone = sandbox.feed("store remove legs --json", &keys).status(1).json();
         assert_eq!(gone, [json!({ "removed": 9_000, "missing": 1_000 })]);

@@ -57,6 +57,10 @@ impl KeyArgs {
         bar: &ProgressBar,
         mut work: impl FnMut(&[Cow<'_, [u8]>]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        // For other commands it means standard input.
+        if self.keys == ["-"] && !input::is_typed() {
+            output::complain("note: - is taken as a key; to read keys from standard input, leave it out");
+        }
         self.source().for_each_chunk(bar, |keys| {
             work(&keys.iter().map(|key| self.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?)
         })
