@@ -44,7 +44,7 @@ const EXAMPLES: &str = "\
 A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\t \\n \\r \\\\ and \\xHH for \
 any byte.
 Lines end with \\n or \\r\\n, blank lines are left out. A key that comes again gets the new value.
-An import that was interrupted can be done again: rows that are in stay as they are.
+An import that was interrupted can be done again: a row that is in already is replaced by itself, and counts as replaced.
 A line without a tab, or with another escape, ends the import; what came before it is in.
 
 Examples:
