@@ -100,7 +100,9 @@ fn explain(folder: &Path) -> impl Fn(StoreError) -> anyhow::Error {
     let is_file = folder.is_file();
     let folder = folder.display().to_string();
     move |error| match &error {
-        StoreError::NoStore { .. } if is_file => anyhow!("{folder} is a file, not the folder of a store"),
+        StoreError::NoStore { .. } | StoreError::File { .. } if is_file => {
+            anyhow!("{folder} is a file, not the folder of a store: give a folder")
+        }
         StoreError::NoStore { .. } => {
             anyhow!("there is no store in {folder}: make one with: twiceshy store create {folder}")
         }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use indicatif::ProgressBar;
+use indicatif::{HumanCount, ProgressBar};
 use serde_json::{Map, Value, json};
 use twiceshy_store::Durability;
 
@@ -235,6 +235,9 @@ pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     closed?;
     if args.json {
         output::told(output::print_json(&json!({ "removed": removed, "missing": missing })))?;
+    } else if missing > 0 {
+        let all = count(removed + missing, "key");
+        output::complain(format_args!("not there: {} of {all}", HumanCount(missing)));
     }
     Ok(found(missing == 0))
 }
