@@ -74,6 +74,26 @@ fn rows_come_and_go() {
     }
 }
 
+/// The objects that docs/cli.md shows are those that are printed.
+#[test]
+fn json_is_as_documented() {
+    let documentation = include_str!("../../../docs/cli.md");
+    let sandbox = Sandbox::new();
+    sandbox.run("store create legs").ok();
+    for (command, input) in [
+        ("import legs", "ant\tsix\nbee\tsix\n"),
+        ("verify legs", ""),
+        ("rebuild legs", ""),
+        ("get legs ant", ""),
+        ("remove legs ant", ""),
+        ("insert legs ant six", ""),
+    ] {
+        let run = sandbox.feed(&format!("store {command} --json"), input.as_bytes()).ok();
+        let example = format!("`{}`", run.text().trim_end());
+        assert!(documentation.contains(&example), "{command}: {example}");
+    }
+}
+
 #[test]
 fn every_byte_goes_in_and_comes_out() {
     let all: Vec<u8> = (0..=255).collect();
