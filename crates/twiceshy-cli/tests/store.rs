@@ -640,6 +640,30 @@ fn a_change_is_done_even_if_the_filter_cannot_be_saved() {
 }
 
 #[test]
+fn without_space_removing_counts_only_what_is_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("keys", common::numbers(20_000));
+    let mut failures = 0;
+    for quarters in 6..=12 {
+        let _ = fs::remove_dir_all(sandbox.path("legs"));
+        sandbox.run("store create legs --engine redb").ok();
+        sandbox.feed("store import legs", rows(0..20_000).as_bytes()).ok();
+        // The file may grow, but not by all that removing takes for a while.
+        let blocks = fs::metadata(sandbox.path("legs/rows.redb")).unwrap().len() / 512 * quarters / 4;
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; twiceshy store remove legs --from keys");
+        let run = sandbox.shell(&limited);
+        let said = run.err.split_once("at least ").and_then(|(_, rest)| rest.split_once(" keys removed"));
+        let Some((said, _)) = said else { continue };
+        failures += 1;
+        let said: usize = said.replace(',', "").parse().unwrap();
+        let left = sandbox.run("store export legs").ok().text().lines().count();
+        assert!(said <= 20_000 - left, "{left} are left: {}", run.err);
+        sandbox.run("store verify legs").ok();
+    }
+    assert!(failures > 0, "no removal stopped half way");
+}
+
+#[test]
 fn damaged_stores_are_refused() {
     for engine in ENGINES {
         let sandbox = legs(engine);

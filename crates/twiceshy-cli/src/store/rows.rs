@@ -219,16 +219,23 @@ pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let bar = args.keys.source().progress("removing");
     let (mut removed, mut missing) = (0, 0);
     let result = args.keys.for_each_chunk(&bar, |keys| {
+        let mut were_there = 0;
         for key in keys {
-            let was_there = store.remove(key).map_err(explain(&args.folder))?;
-            *if was_there { &mut removed } else { &mut missing } += 1;
+            were_there += u64::from(store.remove(key).map_err(explain(&args.folder))?);
         }
-        store.flush().map_err(explain(&args.folder))
+        store.flush().map_err(explain(&args.folder))?;
+        // Only now they are gone for certain.
+        removed += were_there;
+        missing += keys.len() as u64 - were_there;
+        Ok(())
     });
     let closed = progress::saving(&bar, || close(&args.folder, store));
     match result {
         Err(error) if removed > 0 => {
-            return Err(partly(error, format_args!("{} removed before that", count(removed, "key"))));
+            return Err(partly(
+                error,
+                format_args!("at least {} removed before that", count(removed, "key")),
+            ));
         }
         result => result?,
     }
