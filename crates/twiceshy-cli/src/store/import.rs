@@ -160,7 +160,7 @@ fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
         return partly(error, format_args!("{} imported before that; {again}", count(rows, "row")));
     };
     let raw = match wrong {
-        // What is in would stay, under keys that --raw does not give it.
+        // What is in would stay, perhaps under other keys than with --raw.
         Wrong::Escape(_) if *after_escapes => {
             ", or import all of it with --raw into a new store (rows before it were read with escapes)"
         }
