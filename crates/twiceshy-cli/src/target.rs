@@ -13,9 +13,6 @@ use crate::interrupt;
 #[derive(Clone, Copy)]
 pub(crate) enum Contents {
     Filter,
-    Rows,
-    /// Lines of any kind, which nothing tells from other files.
-    Lines,
     Page,
     Figures,
     Picture,
@@ -25,8 +22,6 @@ impl Contents {
     const fn name(self) -> &'static str {
         match self {
             Self::Filter => "a filter file",
-            Self::Rows => "an export",
-            Self::Lines => "a file of lines",
             Self::Page => "a page",
             Self::Figures => "JSON",
             Self::Picture => "an SVG picture",
@@ -40,14 +35,12 @@ impl Contents {
         let read = file.take(1 << 16).read_to_end(&mut first);
         read.with_context(|| format!("cannot read {}", path.display()))?;
         Ok(match self {
-            Self::Lines => true,
             _ if first.is_empty() => true,
             // How every filter file begins, also one that is damaged, or of another version.
             Self::Filter => first.starts_with(b"twiceshy"),
             Self::Page => first.starts_with(b"<!doctype html>"),
             Self::Figures => first.starts_with(b"{"),
             Self::Picture => first.starts_with(b"<svg"),
-            Self::Rows => first.split(|&byte| byte == b'\n').next().is_some_and(|row| row.contains(&b'\t')),
         })
     }
 }
@@ -56,6 +49,16 @@ impl Contents {
 pub(crate) struct Target(PathBuf);
 
 impl Target {
+    /// A file that is not there yet: for lines, which nothing tells from those of somebody else.
+    pub(crate) fn fresh(path: &Path) -> anyhow::Result<Self> {
+        if path.symlink_metadata().is_ok() {
+            // What is no file has another remedy.
+            Self::existing(path)?;
+            bail!("{0} exists already: give another name, or remove {0} first", path.display());
+        }
+        Self::absent(path)
+    }
+
     /// A file that is not there yet, or one that may be replaced. `remedy` is what to say about one that may not.
     pub(crate) fn new(path: &Path, contents: Contents, replace: bool, remedy: &str) -> anyhow::Result<Self> {
         let target = Self::replacing(path, contents)?;
@@ -79,6 +82,11 @@ impl Target {
             }
             return Ok(target);
         }
+        Self::absent(path)
+    }
+
+    /// A file that is not there, in a folder that is.
+    fn absent(path: &Path) -> anyhow::Result<Self> {
         let folder = folder_of(path);
         match fs::metadata(folder) {
             Ok(about) if !about.is_dir() => bail!("{} is a file, not a folder", folder.display()),

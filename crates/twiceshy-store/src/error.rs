@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use twiceshy::adaptive::protocol::OperationError;
 use twiceshy::error::{BuildError, Full, Indistinguishable, OutOfMemory, RebuildError};
 
-use crate::engine::EngineError;
+use crate::engine::{EngineError, EngineErrorKind};
 
 /// A store could not do what it was asked. What was acknowledged before is still there.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,17 @@ pub enum StoreError {
         /// The file that a store has.
         expected: &'static str,
     },
+    /// The folder has files of an engine that cannot be opened, and nothing says that it is a store.
+    #[error(
+        "{} is no complete store, and its rows cannot be opened ({}): if making it was cut short, remove the folder and \
+         make the store again; else restore it from a backup", path.display(), cause.reason()
+    )]
+    HalfMade {
+        /// Which folder.
+        path: PathBuf,
+        /// What is wrong with the files of the engine.
+        cause: EngineError,
+    },
     /// There is no store, and none was to be made.
     #[error("there is no store in {}: create it first", path.display())]
     NoStore {
@@ -117,6 +128,11 @@ impl StoreError {
     /// ([`create(false)`](crate::StoreBuilder::create)).
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NoStore { .. })
+    }
+
+    /// Whether somebody else has the store open.
+    pub(crate) fn is_in_use(&self) -> bool {
+        matches!(self, Self::Engine(cause) if cause.kind() == EngineErrorKind::InUse)
     }
 
     pub(crate) fn damaged(what: impl Into<String>) -> Self {

@@ -74,11 +74,16 @@ impl Folder {
     }
 }
 
+/// A folder and those that it is in, as far as they are not there; the innermost first.
+pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    path.ancestors().take_while(is_missing).map(Path::to_owned).collect()
+}
+
 /// Creates a folder that only its owner can read, unless it is there, and those that it is in.
 pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    let new: Vec<_> =
-        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    let new = missing_folders(path);
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

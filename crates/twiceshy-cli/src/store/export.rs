@@ -7,7 +7,7 @@ use anyhow::Context;
 use twiceshy_store::AdaptiveStore;
 
 use super::{explain, open, tsv};
-use crate::target::{Contents, Target};
+use crate::target::Target;
 use crate::{Outcome, interrupt, output, progress};
 
 #[derive(clap::Args)]
@@ -16,11 +16,8 @@ pub(crate) struct Args {
     /// The folder of the store
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The file to write; standard output if not given
+    /// The file to write, which must not be there before; standard output if not given
     file: Option<PathBuf>,
-    /// Replace an earlier export, if the file is one
-    #[arg(long, requires = "file")]
-    force: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -36,7 +33,7 @@ const ROWS_AT_ONCE: u64 = 1_024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = match args.file.as_deref().filter(|file| *file != "-") {
-        Some(file) => Some(Target::new(file, Contents::Rows, args.force, "give --force to replace it")?),
+        Some(file) => Some(Target::fresh(file)?),
         None => None,
     };
     let store = open(&args.folder)?;

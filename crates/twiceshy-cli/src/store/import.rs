@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::tsv::{self, Row, Wrong};
 use super::{close, explain, open, partly};
 use crate::output::{self, count};
-use crate::target::{Contents, Target};
+use crate::target::Target;
 use crate::{Outcome, input, interrupt, progress};
 
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ const EXAMPLES: &str = "\
 A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\t \\n \\r \\\\ and \\xHH for \
 any byte.
 Lines end with \\n or \\r\\n, blank lines are left out. A key that comes again gets the new value.
-An import that was interrupted can be done again: rows that are in stay as they are.
+An import that was interrupted can be done again: a row that is in already is replaced by itself, and counts as replaced.
 A line without a tab, or with another escape, ends the import; what came before it is in.
 
 Examples:
@@ -78,6 +78,8 @@ struct BadLine {
     name: String,
     number: u64,
     wrong: Wrong,
+    /// Whether a row before it has an escape.
+    after_escapes: bool,
 }
 
 /// What an import has done.
@@ -93,10 +95,7 @@ struct Imported {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let bad_lines = args.skip_bad.as_deref().map(|file| {
-        Target::new(file, Contents::Lines, false, "give another file for the lines that are left out")
-    });
-    let bad_lines = bad_lines.transpose()?;
+    let bad_lines = args.skip_bad.as_deref().map(Target::fresh).transpose()?;
     let batches = read_in_background(args)?;
     let store = open(&args.folder)?;
     interrupt::watch()?;
@@ -156,11 +155,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// What to say about an import that stopped after so many rows, and what helps.
 fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
-    let Some(BadLine { wrong, .. }) = error.downcast_ref() else {
+    let Some(BadLine { wrong, after_escapes, .. }) = error.downcast_ref() else {
         let again = "to go on, import the same again";
         return partly(error, format_args!("{} imported before that; {again}", count(rows, "row")));
     };
     let raw = match wrong {
+        // What is in would stay, perhaps under other keys than with --raw.
+        Wrong::Escape(_) if *after_escapes => {
+            ", or import all of it with --raw into a new store (rows before it were read with escapes)"
+        }
         Wrong::Escape(_) => ", give --raw to take all backslashes as they are",
         Wrong::NoTab => "",
     };
@@ -204,6 +207,7 @@ fn read_batches(
     sender: &SyncSender<anyhow::Result<Batch>>,
 ) -> anyhow::Result<()> {
     let (mut line, mut number) = (Vec::new(), 0u64);
+    let mut after_escapes = false;
     loop {
         let mut batch = Batch::default();
         let (mut lines, mut bytes) = (0, 0);
@@ -220,13 +224,19 @@ fn read_batches(
                 Err(error) => break Some(Err(error).with_context(|| format!("cannot read {name}"))),
             }
             match tsv::parse(&line, escapes) {
-                Ok(row) => batch.rows.push(row),
+                Ok(row) => {
+                    after_escapes |= escapes && line.contains(&b'\\');
+                    batch.rows.push(row);
+                }
                 Err(_) if skip_bad => {
                     batch.skipped += 1;
                     batch.bad.extend_from_slice(&line);
                     batch.bad.push(b'\n');
                 }
-                Err(wrong) => break Some(Err(BadLine { name: name.to_owned(), number, wrong }.into())),
+                Err(wrong) => {
+                    let name = name.to_owned();
+                    break Some(Err(BadLine { name, number, wrong, after_escapes }.into()));
+                }
             }
             lines += 1;
             bytes += line.len();

@@ -72,9 +72,21 @@ fn open_for(folder: &Path, durability: Durability) -> anyhow::Result<AdaptiveSto
     Ok(store)
 }
 
-/// Closes a store that was changed: when this returns, everything survives a power cut.
+/// Closes a store whose rows were changed: when this returns, everything survives a power cut.
 fn close(folder: &Path, store: AdaptiveStore) -> anyhow::Result<()> {
-    store.close().map_err(explain(folder))
+    store.close().map_err(|error| {
+        // The engine is synced, whatever became of the snapshot.
+        let is_done = matches!(error, StoreError::File { .. });
+        let error = explain(folder)(error);
+        if !is_done {
+            return error;
+        }
+        partly(
+            error,
+            "the change itself is done and safe, do not repeat it: only the filter could not be saved; mend the cause, and \
+             the next command that opens the store makes up for it",
+        )
+    })
 }
 
 /// What stopped a command that had done a part, and what it had done.
@@ -88,11 +100,13 @@ fn explain(folder: &Path) -> impl Fn(StoreError) -> anyhow::Error {
     let is_file = folder.is_file();
     let folder = folder.display().to_string();
     move |error| match &error {
-        StoreError::NoStore { .. } if is_file => anyhow!("{folder} is a file, not the folder of a store"),
+        StoreError::NoStore { .. } | StoreError::File { .. } if is_file => {
+            anyhow!("{folder} is a file, not the folder of a store: give a folder")
+        }
         StoreError::NoStore { .. } => {
             anyhow!("there is no store in {folder}: make one with: twiceshy store create {folder}")
         }
-        StoreError::NotAStore { .. } | StoreError::File { .. } => error.into(),
+        StoreError::NotAStore { .. } | StoreError::HalfMade { .. } | StoreError::File { .. } => error.into(),
         StoreError::Disagree { what } => {
             anyhow!(
                 "{folder}: filter and rows disagree: {what}; mend it with: twiceshy store rebuild {folder}"

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use indicatif::ProgressBar;
+use indicatif::{HumanCount, ProgressBar};
 use serde_json::{Map, Value, json};
 use twiceshy_store::Durability;
 
@@ -57,6 +57,10 @@ impl KeyArgs {
         bar: &ProgressBar,
         mut work: impl FnMut(&[Cow<'_, [u8]>]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        // For other commands it means standard input.
+        if self.keys == ["-"] && !input::is_typed() {
+            output::complain("note: - is taken as a key; to read keys from standard input, leave it out");
+        }
         self.source().for_each_chunk(bar, |keys| {
             work(&keys.iter().map(|key| self.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?)
         })
@@ -215,22 +219,32 @@ pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let bar = args.keys.source().progress("removing");
     let (mut removed, mut missing) = (0, 0);
     let result = args.keys.for_each_chunk(&bar, |keys| {
+        let mut were_there = 0;
         for key in keys {
-            let was_there = store.remove(key).map_err(explain(&args.folder))?;
-            *if was_there { &mut removed } else { &mut missing } += 1;
+            were_there += u64::from(store.remove(key).map_err(explain(&args.folder))?);
         }
-        store.flush().map_err(explain(&args.folder))
+        store.flush().map_err(explain(&args.folder))?;
+        // Only now they are gone for certain.
+        removed += were_there;
+        missing += keys.len() as u64 - were_there;
+        Ok(())
     });
     let closed = progress::saving(&bar, || close(&args.folder, store));
     match result {
         Err(error) if removed > 0 => {
-            return Err(partly(error, format_args!("{} removed before that", count(removed, "key"))));
+            return Err(partly(
+                error,
+                format_args!("at least {} removed before that", count(removed, "key")),
+            ));
         }
         result => result?,
     }
     closed?;
     if args.json {
         output::told(output::print_json(&json!({ "removed": removed, "missing": missing })))?;
+    } else if missing > 0 {
+        let all = count(removed + missing, "key");
+        output::complain(format_args!("not there: {} of {all}", HumanCount(missing)));
     }
     Ok(found(missing == 0))
 }

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use serde_json::json;
+use twiceshy_store::engine::EngineErrorKind;
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreError};
 
 use super::{close, explain, open};
@@ -48,6 +49,9 @@ pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     let builder = AdaptiveStore::builder().engine(args.engine).error_rate(args.error_rate);
     let store = match builder.open(&args.folder) {
         Err(StoreError::OtherEngine { .. }) => return Err(is_there()),
+        Err(StoreError::Engine(cause)) if cause.kind() == EngineErrorKind::NoSpace => {
+            bail!("the disk is full, no store was made in {folder}: make room and create it again");
+        }
         opened => opened.map_err(explain(&args.folder))?,
     };
     if *store.recovery() != Recovery::Created {
@@ -219,7 +223,8 @@ pub(crate) struct RebuildArgs {
 pub(super) fn rebuild(args: &RebuildArgs) -> anyhow::Result<Outcome> {
     let store = open(&args.folder)?;
     let keys = store.rebuild().map_err(explain(&args.folder))?;
-    close(&args.folder, store)?;
+    // Without a snapshot of the new filter nothing is done.
+    store.close().map_err(explain(&args.folder))?;
     output::told(if args.json {
         output::print_json(&json!({ "keys": keys }))
     } else {

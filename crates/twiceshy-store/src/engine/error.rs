@@ -81,6 +81,16 @@ impl EngineError {
         Self::new(engine, EngineErrorKind::of_io(&error), error)
     }
 
+    /// Whether the files are there and can be read, but hold nothing that it can use.
+    pub(crate) fn is_about_contents(&self) -> bool {
+        matches!(self.kind, EngineErrorKind::Missing | EngineErrorKind::Corrupt | EngineErrorKind::Version)
+    }
+
+    /// What the engine itself said.
+    pub(crate) fn reason(&self) -> &dyn Error {
+        &*self.source
+    }
+
     /// Why it failed.
     pub fn kind(&self) -> EngineErrorKind {
         self.kind

@@ -1,6 +1,7 @@
 //! What can be chosen about a store.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -96,6 +97,38 @@ pub(super) fn is_store(path: &Path) -> Result<bool, StoreError> {
 /// The folder of a store, which is made if it is not there.
 fn open_folder(path: &Path) -> Result<Folder, StoreError> {
     Folder::create(path).map_err(|source| StoreError::File { doing: "create", path: path.to_owned(), source })
+}
+
+/// What there was before a store was made.
+struct Before {
+    /// Folders that were not there, the innermost first.
+    missing: Vec<PathBuf>,
+    /// Whether the folder of the store had nothing in it.
+    is_empty: bool,
+}
+
+impl Before {
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let missing = crate::files::missing_folders(path);
+        let read = |source| StoreError::File { doing: "read", path: path.to_owned(), source };
+        let is_empty = !path.is_dir() || fs::read_dir(path).map_err(read)?.next().is_none();
+        Ok(Self { missing, is_empty })
+    }
+
+    /// Removes what is there of a store that could not be made, so that it can be made later. What cannot be removed stays.
+    fn restore(self, folder: &Folder) {
+        // With a description it is a store, perhaps one that somebody else has just made. Without one, all files are ours.
+        if !self.is_empty || !matches!(durable::layout(folder), Ok(Layout::Empty)) {
+            return;
+        }
+        for entry in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+        }
+        for folder in self.missing {
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 /// A name that is no [`EngineKind`] of this build.
@@ -215,8 +248,11 @@ impl StoreBuilder {
         if !path.exists() {
             self.new_filter()?;
         }
+        let before = Before::of(path)?;
         let folder = open_folder(path)?;
-        let kind = match durable::layout(&folder)? {
+        let layout = durable::layout(&folder)?;
+        let is_described = matches!(layout, Layout::Store { .. });
+        let kind = match layout {
             Layout::Store { engine } => {
                 let kind = engine.parse().map_err(|error: UnknownEngine| StoreError::OtherEngine {
                     expected: known_engines(),
@@ -230,8 +266,17 @@ impl StoreBuilder {
             }
             Layout::Empty => self.engine_of_undescribed(path)?,
         };
-        let engine = kind.open(path, self.cache_bytes)?;
-        self.open_with(engine, folder)
+        let opened = kind.open(path, self.cache_bytes).map_err(|error| match error {
+            StoreError::Engine(cause) if !is_described && cause.is_about_contents() => {
+                StoreError::HalfMade { path: path.to_owned(), cause }
+            }
+            error => error,
+        });
+        let opened = opened.and_then(|engine| self.open_with(engine, folder.clone()));
+        if opened.as_ref().is_err_and(|error| !error.is_in_use()) {
+            before.restore(&folder);
+        }
+        opened
     }
 
     /// The engine of a folder without a description: making a store did not get far, or the description was deleted.
