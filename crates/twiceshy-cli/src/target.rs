@@ -28,6 +28,14 @@ impl Contents {
         }
     }
 
+    /// What to say to those who have swapped arguments.
+    const fn order(self) -> &'static str {
+        match self {
+            Self::Filter => " (the filter to make comes first, then what it is made of)",
+            Self::Page | Self::Figures | Self::Picture => "",
+        }
+    }
+
     /// Whether a file has something like this in it, as far as its first bytes tell. Nothing is lost with an empty file.
     fn is_in(self, path: &Path) -> anyhow::Result<bool> {
         let mut first = Vec::new();
@@ -73,10 +81,10 @@ impl Target {
         if path.symlink_metadata().is_ok() {
             let target = Self::existing(path)?;
             if !contents.is_in(path)? {
-                let what = contents.name();
+                let (what, order) = (contents.name(), contents.order());
                 bail!(
                     "{0} exists already and is not {what}, so it is never replaced: give another name, or remove \
-                     {0} first",
+                     {0} first{order}",
                     path.display()
                 );
             }

@@ -166,7 +166,7 @@ fn keys_can_be_added() {
         assert_eq!(sandbox.read("f.tw"), before);
     }
     let sandbox = Sandbox::new();
-    sandbox.run("filter build --add f.tw --key ant").fails(&["f.tw", "No such file"]);
+    sandbox.run("filter build --add f.tw --key ant").fails(&["f.tw", "there is no f.tw"]);
     sandbox.run("filter build --add --force f.tw --key ant").fails(&["cannot be used with"]);
     assert_eq!(sandbox.names(), [""; 0]);
 }
@@ -290,7 +290,7 @@ fn damaged_files_are_refused() {
         sandbox.run("filter info bad.tw").fails(&["bad.tw", "format version 1", "build the filter anew"]);
         sandbox.write("bad.tw", "x".repeat(500));
         sandbox.run("filter info bad.tw").fails(&["bad.tw is no twiceshy filter"]);
-        sandbox.run("filter info .").fails(&["directory"]);
+        sandbox.run("filter info .").fails(&["folder"]);
         sandbox.run("filter info nothing-here").fails(&["nothing-here", "No such file"]);
         assert_eq!(sandbox.names(), ["bad.tw", "f.tw"]);
     }
@@ -490,6 +490,9 @@ fn a_filter_is_not_taken_for_keys() {
         sandbox.run(command).fails(&["f.tw is a filter, not a file of keys"]);
     }
     assert_eq!(sandbox.read("f.tw"), before);
+    fs::create_dir(sandbox.path("folder")).unwrap();
+    sandbox.run("filter info folder").fails(&["folder is a folder", "store stats folder"]);
+    sandbox.feed("filter build --add absent.tw", b"ant\n").fails(&["no absent.tw", "leave out --add"]);
     // What is short is no filter that was cut off.
     sandbox.write("words", b"ant\n");
     sandbox.run("filter query words f.tw").fails(&["no twiceshy filter"]);

@@ -3,6 +3,7 @@
 //! Keys stream through; an expandable filter grows with them. For a quotient filter their hashes are collected (8 bytes
 //! per key), so that the filter can be made just large enough. Nothing is written before the last key was read.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -65,6 +66,9 @@ Examples:
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = if args.add {
+        if args.file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            bail!("there is no {}: leave out --add to make it", args.file.display());
+        }
         Target::existing(&args.file)?
     } else {
         let remedy = "give --force to replace it, or --add to add keys to it";

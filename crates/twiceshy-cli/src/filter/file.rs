@@ -28,6 +28,10 @@ fn in_words(path: &Path, error: ReadError) -> anyhow::Error {
         ReadError::NotAFilter { .. } => anyhow!("{} is no twiceshy filter", path.display()),
         // It has the file in it.
         ReadError::Open { .. } => error.into(),
+        _ if path.is_dir() => anyhow!(
+            "{0} is a folder, not a filter file: if it is a store, ask it with twiceshy store stats {0}",
+            path.display()
+        ),
         error => anyhow::Error::new(error).context(path.display().to_string()),
     }
 }
