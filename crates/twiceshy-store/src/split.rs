@@ -101,7 +101,8 @@ const STRIPES: usize = 64;
 /// An adaptive filter in front of a database of your own, which stays as it is.
 ///
 /// All writes to the database must come through here, or the filter does not know their keys; a database that has keys
-/// already is taken in with [`import_once`](Self::import_once): **until then its keys are not found**. Reading it in any other way is fine: ranges, iteration, backups.
+/// already is taken in with [`import_once`](Self::import_once): **until then its keys are not found**. Reading it in any
+/// other way is fine: ranges, iteration, backups.
 ///
 /// The filter's store must be at least as durable as the database: if a power cut can take a key from it that the
 /// database keeps, the filter says *no* to a key that is there. So give it
