@@ -1,9 +1,8 @@
 //! Learning from a mistake, when it is made and when it is read from a journal.
 
-use super::{Answers, Attempt, Keys, Operation, OperationError, Reader, Step, ValueOf, Wanted, step};
+use super::{Answers, Attempt, Reader, Step, ValueOf, Wanted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
-use crate::filter::adaptive::Filter;
 use crate::filter::core::{Adapted, Core, Neighbour, Ticket};
 use crate::hash::{MAX_BITS, Words};
 use crate::prefix::Prefix;
@@ -26,16 +25,6 @@ impl<'k, V> Adapt<'k, V> {
     }
 }
 
-impl<'k, R: Keys> Operation<'k, Filter<R>> for Adapt<'k, ValueOf<R>> {
-    type Output = Adapted;
-
-    #[inline]
-    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, Adapted>, OperationError> {
-        let (core, reader) = filter.parts();
-        step(|| self.attempt(core, reader))
-    }
-}
-
 impl<V> Answers for Adapt<'_, V> {
     fn rows(&mut self, rows: Rows) {
         self.rows = Some(rows);
@@ -43,7 +32,7 @@ impl<V> Answers for Adapt<'_, V> {
 }
 
 impl<'k, V: Clone + PartialEq> Adapt<'k, V> {
-    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+    pub(super) fn attempt<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
         core: &mut Core<R::Payload>,
         reader: &R,
@@ -106,16 +95,6 @@ impl<'k, V> Separate<'k, V> {
     }
 }
 
-impl<'k, R: Keys> Operation<'k, Filter<R>> for Separate<'k, ValueOf<R>> {
-    type Output = ();
-
-    #[inline]
-    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, ()>, OperationError> {
-        let (core, reader) = filter.parts();
-        step(|| self.attempt(core, reader))
-    }
-}
-
 impl<V> Answers for Separate<'_, V> {
     fn rows(&mut self, rows: Rows) {
         self.rows = Some(rows);
@@ -123,7 +102,7 @@ impl<V> Answers for Separate<'_, V> {
 }
 
 impl<'k, V: Clone + PartialEq> Separate<'k, V> {
-    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+    pub(super) fn attempt<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
         core: &mut Core<R::Payload>,
         reader: &R,

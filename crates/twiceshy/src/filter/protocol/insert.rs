@@ -3,11 +3,10 @@
 //! A key that no fingerprint covers is certainly new, and the map need not be asked. One that is covered may be new or not;
 //! the map knows. One that may not share the fingerprint which covers it is parted from the keys under it.
 
-use super::{Answers, Attempt, Keys, MoreRoom, Operation, OperationError, Reader, Step, ValueOf, Wanted};
-use super::{is_same_key, step};
+use super::is_same_key;
+use super::{Answers, Attempt, MoreRoom, Reader, Step, ValueOf, Wanted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
-use crate::filter::adaptive::Filter;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
 use crate::hash::Words;
 use crate::reverse_map::{Row, Rows};
@@ -77,16 +76,6 @@ impl<'k, V> Insert<'k, V> {
     }
 }
 
-impl<'k, R: Keys> Operation<'k, Filter<R>> for Insert<'k, ValueOf<R>> {
-    type Output = bool;
-
-    #[inline]
-    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, bool>, OperationError> {
-        let (core, reader) = filter.parts();
-        step(|| self.attempt(core, reader))
-    }
-}
-
 impl<V> Answers for Insert<'_, V> {
     fn answer(&mut self, yes: bool) {
         match self.asked {
@@ -101,7 +90,7 @@ impl<V> Answers for Insert<'_, V> {
 }
 
 impl<'k, V: Clone + PartialEq> Insert<'k, V> {
-    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+    pub(super) fn attempt<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
         core: &mut Core<R::Payload>,
         reader: &R,

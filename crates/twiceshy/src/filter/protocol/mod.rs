@@ -48,9 +48,9 @@ pub(crate) use insert::part_by_rows;
 pub(crate) use reader::{Keys, Raw, Reader, ValueOf, row_value, tag_and_value};
 pub(crate) use whole::{Union, check, copy_rows, grown, merge, rebuilt, recount, set_error};
 
-use super::core::Room;
+use super::core::{Adapted, Room};
 use crate::error::{AdaptError, Full, Indistinguishable, OutOfMemory};
-use crate::filter::adaptive::AdaptiveFilter;
+use crate::filter::adaptive::{AdaptiveFilter, Filter};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, Row, Rows};
 use reader::is_same_key;
@@ -139,6 +139,29 @@ pub trait Answers {
 
     /// The rows that were asked for. Others among them do no harm.
     fn rows(&mut self, rows: Rows);
+}
+
+/// What the machines do, for filters of any kind.
+macro_rules! operations {
+    ($($machine:ident<$($lifetime:lifetime)?>: $output:ty),+ $(,)?) => {$(
+        impl<'k, R: Keys> Operation<'k, Filter<R>> for $machine<$($lifetime,)? ValueOf<R>> {
+            type Output = $output;
+
+            #[inline]
+            fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, $output>, OperationError> {
+                let (core, reader) = filter.parts();
+                step(|| self.attempt(core, reader))
+            }
+        }
+    )+};
+}
+
+operations! {
+    Insert<'k>: bool,
+    Adapt<'k>: Adapted,
+    Remove<'k>: bool,
+    Separate<'k>: (),
+    ClearAway<>: (),
 }
 
 /// What comes of an attempt to go on: what can be done next is done, and what is needed to go on is told, if anything is.

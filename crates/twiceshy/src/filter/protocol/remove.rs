@@ -1,10 +1,7 @@
 //! Removing a key, and clearing away fingerprints that no key is under.
 
-use super::{
-    Answers, Attempt, Keys, Operation, OperationError, Reader, Step, ValueOf, Wanted, is_same_key, step,
-};
+use super::{Answers, Attempt, Reader, Step, ValueOf, Wanted, is_same_key};
 use crate::codec::string::Payload;
-use crate::filter::adaptive::Filter;
 use crate::filter::core::{Core, Ticket};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Row, Rows};
@@ -49,16 +46,6 @@ impl<'k, V> Remove<'k, V> {
     }
 }
 
-impl<'k, R: Keys> Operation<'k, Filter<R>> for Remove<'k, ValueOf<R>> {
-    type Output = bool;
-
-    #[inline]
-    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, bool>, OperationError> {
-        let (core, reader) = filter.parts();
-        step(|| self.attempt(core, reader))
-    }
-}
-
 impl<V> Answers for Remove<'_, V> {
     fn answer(&mut self, yes: bool) {
         let answered = if std::mem::take(&mut self.asked) { &mut self.is_there } else { &mut self.was_there };
@@ -71,7 +58,7 @@ impl<V> Answers for Remove<'_, V> {
 }
 
 impl<'k, V: Clone + PartialEq> Remove<'k, V> {
-    fn attempt<R: Reader<Payload: Payload<Value = V>>>(
+    pub(super) fn attempt<R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
         core: &mut Core<R::Payload>,
         reader: &R,
@@ -158,16 +145,6 @@ impl<V> ClearAway<V> {
     }
 }
 
-impl<'k, R: Keys> Operation<'k, Filter<R>> for ClearAway<ValueOf<R>> {
-    type Output = ();
-
-    #[inline]
-    fn step(&mut self, filter: &mut Filter<R>) -> Result<Step<'k, ()>, OperationError> {
-        let (core, reader) = filter.parts();
-        step(|| self.attempt(core, reader))
-    }
-}
-
 impl<V> Answers for ClearAway<V> {
     fn rows(&mut self, rows: Rows) {
         self.rows = Some(rows);
@@ -175,7 +152,7 @@ impl<V> Answers for ClearAway<V> {
 }
 
 impl<V: Clone + PartialEq> ClearAway<V> {
-    fn attempt<'k, R: Reader<Payload: Payload<Value = V>>>(
+    pub(super) fn attempt<'k, R: Reader<Payload: Payload<Value = V>>>(
         &mut self,
         core: &mut Core<R::Payload>,
         reader: &R,
