@@ -31,11 +31,11 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     let factor = match unit {
         "" => 1.0,
         "k" | "K" => 1e3,
-        "m" | "M" => 1e6,
-        "g" | "G" => 1e9,
+        "M" => 1e6,
+        "G" => 1e9,
         _ => return Err(HELP.into()),
     };
-    let count = number(digits).map_err(|_| HELP.to_owned())? * factor;
+    let count = number(&without_commas(digits)).map_err(|_| HELP.to_owned())? * factor;
     // What is left of 1.1M when it is no whole number in binary.
     let whole = count.round();
     match whole {
@@ -63,9 +63,17 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 
 /// A number that is one.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
-    let number: f64 =
-        text.trim().replace(['_', ','], "").parse().map_err(|_| "that is not a number".to_owned())?;
+    let number: f64 = text.trim().replace('_', "").parse().map_err(|_| "that is not a number".to_owned())?;
     if number.is_finite() { Ok(number) } else { Err("it must be a finite number".into()) }
+}
+
+/// A number without the commas between thousands, as we print them; anything else with commas stays as it is.
+fn without_commas(text: &str) -> String {
+    let mut groups = text.split(',');
+    let is_number = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let begins = groups.next().is_some_and(|first| (1..=3).contains(&first.len()) && is_number(first));
+    let goes_on = groups.all(|group| group.len() == 3 && is_number(group));
+    if begins && goes_on { text.replace(',', "") } else { text.to_owned() }
 }
 
 /// A number and the unit after it.
@@ -84,9 +92,10 @@ mod tests {
         for text in ["0.01", "1%", "1 %", "1/100", "2/200", "1e-2", ".01", " 0.01 "] {
             assert_eq!(rate(text), Ok(0.01), "{text}");
         }
-        for wrong in
-            ["0", "1", "100%", "-0.1", "NaN", "inf", "", "%", "1/", "/2", "1/0", "0/0", "2/1", "1/2/3", "a"]
-        {
+        for wrong in [
+            "0", "1", "100%", "-0.1", "NaN", "inf", "", "%", "1/", "/2", "1/0", "0/0", "2/1", "1/2/3", "a",
+            "0,01", "0,5%",
+        ] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }
     }
@@ -96,6 +105,8 @@ mod tests {
         for (text, expected) in [
             ("1", 1),
             ("1_000", 1_000),
+            ("1,000", 1_000),
+            ("12,500,000", 12_500_000),
             ("500k", 500_000),
             ("500K", 500_000),
             ("1.5M", 1_500_000),
@@ -117,6 +128,11 @@ mod tests {
             "k",
             "1m",
             "1kk",
+            "1,5",
+            "1,5M",
+            "1000,000",
+            ",000",
+            "1,000,",
             "NaN",
             "inf",
             "1099511627777",
