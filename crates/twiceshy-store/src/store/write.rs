@@ -141,13 +141,17 @@ impl Shared {
                 }
                 earlier.extend(rows[collected..index].iter().map(|row| row.key));
                 collected = index;
-                insert.answer(earlier.contains(key));
-                // It was covered, and nothing was removed since.
-                let step = insert.step(&mut *self.durable.filter_mut()?)?;
-                match step {
-                    Step::Done(new) => is_new[index] = new,
-                    step => return Err(unexpected(&step)),
-                }
+                let is_known = earlier.contains(key);
+                insert.answer(is_known);
+                // It was covered, and nothing was removed since; but if others have come, it asks again.
+                let mut filter = self.durable.filter_mut()?;
+                is_new[index] = loop {
+                    match insert.step(&mut filter)? {
+                        Step::Done(new) => break new,
+                        Step::Get(_) => insert.answer(is_known),
+                        step => return Err(unexpected(&step)),
+                    }
+                };
             }
             entered?;
             if is_new.len() == done {
