@@ -1,7 +1,7 @@
 //! The CPU's instruction set, chosen at run time and once per operation.
 //!
 //! Users build for the baseline of their platform, so the fast instructions (`pdep`, `popcnt`,
-//! `lzcnt`, `shlx`, `aesenc`) must be found at run time. Asking before every single instruction would
+//! `lzcnt`, `shlx`, `aesenc`, vectors) must be found at run time. Asking before every single instruction would
 //! cost more than it saves; a whole operation (a query, an insert, a batch) is therefore written once as
 //! a [`Kernel`], generic over the [`Cpu`], and compiled twice. [`dispatch`] picks one of the two.
 //!
@@ -11,6 +11,7 @@
 
 use super::aes::Aes128;
 use super::select::{self, Between};
+use super::vectors::Vectors;
 
 /// What a kernel may ask of the CPU beyond plain arithmetic.
 pub(crate) trait Cpu: Copy {
@@ -26,6 +27,11 @@ pub(crate) trait Cpu: Copy {
     /// AES-128 of a block, XORed with a mask before; `None` if there are no instructions for it, or the key is not for
     /// them.
     fn aes128(self, key: &Aes128, block: u128, mask: &u128) -> Option<u128>;
+    /// Whether it ever does that:
+    const INSERTS_FIELDS: bool;
+    /// Inserts a field at a bit of the fields of a block, if that can be done without a loop whose end nobody guesses; see
+    /// [`vectors`](super::vectors).
+    fn insert_field(self, vectors: &Vectors, block: &mut [u8], header: usize, bit: u32, value: u64) -> bool;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -36,6 +42,7 @@ pub(crate) trait Cpu: Copy {
 pub(crate) struct Portable;
 
 impl Cpu for Portable {
+    const INSERTS_FIELDS: bool = false;
     #[inline(always)]
     fn select(self, word: u64, k: u32) -> u32 {
         select::portable(word, k)
@@ -57,13 +64,17 @@ impl Cpu for Portable {
     fn aes128(self, _: &Aes128, _: u128, _: &u128) -> Option<u128> {
         None
     }
+    #[inline(always)]
+    fn insert_field(self, _: &Vectors, _: &mut [u8], _: usize, _: u32, _: u64) -> bool {
+        false
+    }
     #[inline(never)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
 }
 
-/// A CPU with BMI2 and AES-NI, as nearly all have since 2013. A value of this type is proof that the running CPU
+/// A CPU with BMI2, AVX2 and AES-NI, as nearly all have since 2013. A value of this type is proof that the running CPU
 /// is one.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
@@ -72,6 +83,7 @@ pub(crate) struct Fast(());
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "calls functions compiled for such CPUs; the value is the proof")]
 impl Cpu for Fast {
+    const INSERTS_FIELDS: bool = true;
     #[inline(always)]
     fn select(self, word: u64, k: u32) -> u32 {
         // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
@@ -99,11 +111,16 @@ impl Cpu for Fast {
         Some(unsafe { super::aes::rounds(keys, block, mask) })
     }
     #[inline(always)]
+    fn insert_field(self, vectors: &Vectors, block: &mut [u8], header: usize, bit: u32, value: u64) -> bool {
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
+        unsafe { vectors.insert(block, header, bit, value) }
+    }
+    #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
         // `cold` does it: beside `target_feature`, rustc 1.95 drops `inline(never)`.
         #[cold]
         #[inline(never)]
-        #[target_feature(enable = "aes,bmi1,bmi2,lzcnt,popcnt")]
+        #[target_feature(enable = "aes,avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn outlined<K: Kernel>(kernel: K, cpu: Fast) -> K::Output {
             kernel.run(cpu)
         }
@@ -134,6 +151,7 @@ pub(crate) fn is_fast() -> bool {
     #[cold]
     fn detect() -> bool {
         let yes = std::arch::is_x86_feature_detected!("aes")
+            && std::arch::is_x86_feature_detected!("avx2")
             && std::arch::is_x86_feature_detected!("bmi2")
             && std::arch::is_x86_feature_detected!("bmi1")
             && std::arch::is_x86_feature_detected!("lzcnt")
@@ -162,7 +180,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 }
 
 #[cfg(all(target_arch = "x86_64", not(twiceshy_portable)))]
-#[target_feature(enable = "aes,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "aes,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_fast<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(Fast(()))
 }

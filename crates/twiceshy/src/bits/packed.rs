@@ -98,9 +98,19 @@ impl<'a> Block<'a> {
     /// The block that starts at byte `at`; `None` if the slice does not reach a word past its last field.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], at: usize, header: u8, width: u8) -> Option<Self> {
-        let len = usize::from(header) + 8 * usize::from(width) + 8;
-        let bytes = in_one_register(bytes.get(at..)?.get(..len)?);
+        let bytes = in_one_register(bytes.get(at..)?.get(..Self::len(header, width))?);
         Some(Self { bytes, header, width })
+    }
+
+    /// The same bytes, to be changed.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(bytes: &'a mut [u8], at: usize, header: u8, width: u8) -> Option<&'a mut [u8]> {
+        bytes.get_mut(at..)?.get_mut(..Self::len(header, width))
+    }
+
+    #[inline(always)]
+    fn len(header: u8, width: u8) -> usize {
+        usize::from(header) + 8 * usize::from(width) + 8
     }
 
     /// The header and what is after it.

@@ -23,6 +23,7 @@ use std::hint::select_unpredictable;
 use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Run, Shape, Table};
 use crate::bits::cpu::Cpu;
 use crate::bits::packed::{self, Block};
+use crate::bits::vectors::Vectors;
 use crate::bits::word::{bit, low_mask, rank_below};
 
 /// The most slots that are compared at once. A run of more is rare at any load.
@@ -45,6 +46,9 @@ pub(super) struct Lanes {
     /// How many slots a block has, and the bits of a metadata word that stand for them.
     slots: u32,
     slots_of_word: u64,
+    /// The bit of a metadata word that stands for the last of them.
+    last_slot: u64,
+    pub(super) vectors: Vectors,
 }
 
 impl Lanes {
@@ -58,7 +62,9 @@ impl Lanes {
         let slots = shape.block_slots() as u32;
         let is_usual = shape.position_bits() + width <= 64;
         let offset_limit = if is_usual { u32::from(shape.offset_max()).min(slots) } else { 0 };
-        Self { count, ones, highs, offset_limit, slots, slots_of_word: shape.slots_of_word() }
+        let vectors = Vectors::new(shape.slots_bytes(), width);
+        let (slots_of_word, last_slot) = (shape.slots_of_word(), 1 << (slots - 1));
+        Self { count, ones, highs, offset_limit, slots, slots_of_word, last_slot, vectors }
     }
 }
 
@@ -192,10 +198,10 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (words.used(self.lanes.slots), self.lanes.slots)
     }
 
-    /// How many slots a block has.
+    /// Whether the last slot of a block is in use, if all runs end in the block.
     #[inline(always)]
-    pub(super) fn slots_of_block(&self) -> u32 {
-        self.lanes.slots
+    pub(super) fn is_full(&self, words: &Words) -> bool {
+        words.ends | words.extension >= self.lanes.last_slot
     }
 
     /// Offsets from here on are saturated, or point after the block.

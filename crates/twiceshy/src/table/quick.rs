@@ -5,10 +5,10 @@
 //! changed.
 
 use super::glance::{Glance, Words};
-use super::shift::{Moved, with_inserted, with_removed};
+use super::shift::{Moved, Slots, with_inserted, with_removed};
 use super::{BLOCK_QUOTIENTS, EXTENSION_AT, Home, Layout, OCCUPIED_AT, RUNEND_AT, Run, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
-use crate::bits::packed;
+use crate::bits::packed::{self, Block};
 use crate::bits::word::{bit, rank_below};
 use crate::mem::Memory;
 
@@ -28,9 +28,9 @@ impl<L: Layout> Table<Memory, L> {
         rank: impl FnOnce(&Self, &Glance) -> Option<u32>,
     ) -> bool {
         let Some((words, bytes)) = self.words_and_slots(home.block) else { return false };
-        let (number, free) = (home.number as u32, words.last_slot_end());
+        let number = home.number as u32;
         if words.goes_on()
-            || free >= self.slots_of_block()
+            || self.is_full(&words)
             || words.offset >= self.offset_limit()
             || home.block >= self.shape.whole_blocks()
         {
@@ -52,13 +52,20 @@ impl<L: Layout> Table<Memory, L> {
                 return false;
             }
         }
-        let (header, slots) = self.block_mut(home.block);
-        packed::store(header, OCCUPIED_AT, words.occupied | 1 << number);
-        packed::store(header, RUNEND_AT, with_inserted(words.ends, at) & !old_last | 1 << end);
-        if L::EXTENDED {
-            packed::store(header, EXTENSION_AT, with_inserted(words.extension, at));
+        let (width, block_at) = (self.shape.slot_bits(), self.shape.block_at(home.block));
+        let block = Block::bytes_mut(&mut self.bytes, block_at, L::BYTES as u8, width as u8);
+        let Some(block) = block else { return false };
+        // Before the header, since vectors may begin in it.
+        if !cpu.insert_field(&self.lanes.vectors, block, L::BYTES, at * width, value) {
+            let slots = Slots::of(&self.shape, &mut block[L::BYTES..]);
+            let by_words = InsertByWords { slots, at, last: words.last_slot_end(), value };
+            if C::INSERTS_FIELDS { cpu.outlined(by_words) } else { by_words.run(cpu) }
         }
-        slots.insert(at, free, value);
+        packed::store(block, OCCUPIED_AT, words.occupied | 1 << number);
+        packed::store(block, RUNEND_AT, with_inserted(words.ends, at) & !old_last | 1 << end);
+        if L::EXTENDED {
+            packed::store(block, EXTENSION_AT, with_inserted(words.extension, at));
+        }
         self.used += 1;
         true
     }
@@ -230,6 +237,21 @@ impl<L: Layout, F: FnOnce(&Table<Memory, L>, &Glance) -> Option<u32>> Kernel for
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         self.table.insert_in_full(cpu, self.home, self.value, self.rank)
+    }
+}
+
+struct InsertByWords<'a> {
+    slots: Slots<'a>,
+    at: u32,
+    last: u32,
+    value: u64,
+}
+
+impl Kernel for InsertByWords<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) {
+        self.slots.insert(self.at, self.last, self.value);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The slots in use lie at the start of a block without a gap, and the others are 0. So to move some of them is to move all
 //! that is left of the block, word by word, and what falls out at its end goes to the start of the next.
 
-use super::{EXTENSION_AT, Layout, RUNEND_AT, Table};
+use super::{EXTENSION_AT, Layout, RUNEND_AT, Shape, Table};
 use crate::bits::packed::{self, WordBytes};
 use crate::bits::word::{field_mask, high_mask};
 use crate::mem::Memory;
@@ -61,14 +61,20 @@ impl<L: Layout> Table<Memory, L> {
     /// The header and the slots of a block.
     #[inline(always)]
     pub(super) fn block_mut(&mut self, block: u64) -> (&mut [u8], Slots<'_>) {
-        let (width, own) = (self.shape.slot_bits(), self.shape.slots_bytes() as u32 * 8 % 64);
-        let (at, words) = (self.shape.block_at(block), self.shape.slots_words());
-        let (header, slots) = self.bytes_mut()[at..].split_at_mut(L::BYTES);
-        (header, Slots { words: &mut slots.as_chunks_mut().0[..words], width, own })
+        let at = self.shape.block_at(block);
+        let (header, slots) = self.bytes[at..].split_at_mut(L::BYTES);
+        (header, Slots::of(&self.shape, slots))
     }
 }
 
-impl Slots<'_> {
+impl<'a> Slots<'a> {
+    /// Those that `bytes` begins with.
+    #[inline(always)]
+    pub(super) fn of(shape: &Shape, bytes: &'a mut [u8]) -> Self {
+        let (width, own) = (shape.slot_bits(), shape.slots_bytes() as u32 * 8 % 64);
+        Self { words: &mut bytes.as_chunks_mut().0[..shape.slots_words()], width, own }
+    }
+
     /// Moves the slots from `at` on up, the last onto slot `last`, and puts `value` in front of them. What was in slot `last`
     /// falls out.
     #[inline(always)]
