@@ -18,11 +18,9 @@ use super::{counted, stop};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::table::{Home, Table};
 
-/// Whether there is a prefix of `hash`.
+/// Whether there is a prefix of `hash`, which belongs there.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
-    let home = table.address().home(cpu, hash);
-    table.prefetch_run(home);
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, home: Home, hash: u64) -> bool {
     if let Some(glance) = table.glance_at(cpu, home) {
         let found = table.find_prefix_at_glance(&glance, table.address().window(cpu, hash));
         // What is found further on may be a digit.
@@ -111,7 +109,7 @@ mod tests {
             let (glance, slot_bits) = (table.glance(cpu, quotient), table.shape().slot_bits());
             let hash = || quotient << 58 | window << (58 - slot_bits);
             (
-                (slot_bits <= 58).then(|| contains(cpu, table, hash())),
+                (slot_bits <= 58).then(|| contains(cpu, table, table.home_now(cpu, hash()), hash())),
                 Longest { table, quotient, window, known: u64::MAX }.run(cpu),
                 glance
                     .filter(|glance| counted::is_plain(table, glance))

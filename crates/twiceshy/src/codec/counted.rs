@@ -265,11 +265,9 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
     Err(slot)
 }
 
-/// Whether there is an entry of the fingerprint of `hash`.
+/// Whether there is an entry of the fingerprint of `hash`, which belongs there.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, hash: u64) -> bool {
-    let home = table.address().home(cpu, hash);
-    table.prefetch_run(home);
+pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, home: Home, hash: u64) -> bool {
     if let Some(glance) = table.glance_at(cpu, home) {
         let found = table.find_at_glance(&glance, table.address().window(cpu, hash), 0);
         // What is found further on may be a digit.

@@ -292,6 +292,16 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.used
     }
 
+    /// Asks for all of the block of a hash, given its first 64 bits, and the next header: it is to be near enough when
+    /// [`prefetch`](Self::prefetch) asks for what is read of it.
+    #[inline(always)]
+    pub(crate) fn prefetch_far<C: Cpu>(&self, cpu: C, hash: u64) {
+        let block_at = self.shape.block_at(self.address.home(cpu, hash).block);
+        for at in [0, 64, self.shape.block_bytes()] {
+            mem::prefetch_far(self.bytes(), block_at + at);
+        }
+    }
+
     /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will read.
     #[inline(always)]
     pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
@@ -307,14 +317,16 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.shape.block_at(home.block) + in_block
     }
 
-    /// Asks for the cache lines that a lookup will read soon, apart from the header's, which it
-    /// asks for itself. A run lies near the slot with the number of its quotient, and the next block's header tells the end of a
-    /// run that leaves the block: hence a second line.
+    /// Where a hash belongs, whose run is looked up now: asks for the cache lines that will be read, apart from the header's,
+    /// which is read at once. A run lies near the slot with the number of its quotient, and the next block's header tells the end
+    /// of a run that leaves the block: hence a second line.
     #[inline(always)]
-    pub(crate) fn prefetch_run(&self, home: Home) {
+    pub(crate) fn home_now<C: Cpu>(&self, cpu: C, hash: u64) -> Home {
+        let home = self.address.home(cpu, hash);
         let likely_at = self.likely_at(home);
         mem::prefetch(self.bytes(), likely_at);
         mem::prefetch(self.bytes(), likely_at + 48);
+        home
     }
 
     /// Asks for the cache lines that an edit may read and shift: those of the block and of the next header.

@@ -43,7 +43,7 @@ use crate::bits::word::low_mask;
 use crate::hash::Words;
 use crate::mem::Memory;
 use crate::prefix::Prefix;
-use crate::table::{self, Extended, Glance, Kind, Run, Shape, Slot};
+use crate::table::{self, Extended, Glance, Home, Kind, Run, Shape, Slot};
 
 /// A table for strings.
 pub(crate) type Table<B = Memory> = table::Table<B, Extended>;
@@ -282,10 +282,9 @@ impl<P: Payload> Strings<P> {
         &self,
         cpu: C,
         table: &Table<B>,
+        home: Home,
         first_word: u64,
     ) -> Option<bool> {
-        let home = table.address().home(cpu, first_word);
-        table.prefetch_run(home);
         let glance = table.look_at(cpu, home)?;
         Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
     }

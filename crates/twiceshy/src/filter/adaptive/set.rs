@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Adapted, AdaptiveFilter, Builder, Filter, Query, Record};
 use crate::error::SetError;
-use crate::filter::batch::{AHEAD, CHUNK};
+use crate::filter::batch::{CHUNK, FAR};
 use crate::filter::macros::delegated;
 use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Keys, Operation, Remove, Separate};
 use crate::filter::protocol::{ValueOf, row_value, set_error, tag_and_value};
@@ -197,10 +197,10 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// the same batch again is right. To have all or none, insert into a copy, or into a store.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64, SetError<M::Error>> {
         let ask_for = |filter: &AdaptiveFilter, key: &K| filter.prefetch(filter.reader.hash(key));
-        keys.iter().take(AHEAD).for_each(|key| ask_for(&self.filter, key));
+        keys.iter().take(FAR).for_each(|key| ask_for(&self.filter, key));
         let mut new = 0;
         for (i, key) in keys.iter().enumerate() {
-            if let Some(ahead) = keys.get(i + AHEAD) {
+            if let Some(ahead) = keys.get(i + FAR) {
                 ask_for(&self.filter, ahead);
             }
             new += u64::from(self.insert(key)?);

@@ -21,7 +21,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// Asks the CPU for the memory that a key with this hash will need.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
-        self.table.prefetch(Portable, hash);
+        self.table.prefetch_far(Portable, hash);
     }
 }
 
@@ -35,13 +35,19 @@ struct OfCore<'a, P: Payload, B, F> {
 
 impl<P: Payload, B: AsRef<[u8]>, W: Words, F: Fn(usize) -> W> Probe for OfCore<'_, P, B, F> {
     #[inline(always)]
-    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64) {
+    fn ask_far<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.table.prefetch_far(cpu, hash);
+    }
+
+    #[inline(always)]
+    fn ask_near<C: Cpu>(&self, cpu: C, hash: u64) {
         self.table.prefetch(cpu, hash);
     }
 
     #[inline(always)]
     fn contains<C: Cpu>(&self, cpu: C, number: usize, hash: u64) -> bool {
-        match self.strings.contains_at_glance(cpu, &self.table, hash) {
+        let home = self.table.address().home(cpu, hash);
+        match self.strings.contains_at_glance(cpu, &self.table, home, hash) {
             Some(found) => found,
             None => cpu.outlined(LookCloser { core: self.core, words: (self.words)(number) }),
         }

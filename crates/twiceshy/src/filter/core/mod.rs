@@ -338,9 +338,12 @@ kernel! {
 kernel! {
     /// Small enough for registers, if the words are.
     pub(crate) Contains<'a, P: Payload, B: AsRef<[u8]>, W: Words> { core: &'a Core<P, B>, words: W } -> bool
-    |cpu| match core.strings.contains_at_glance(cpu, &core.table, words.word(0)) {
-        Some(found) => found,
-        None => cpu.outlined(LookCloser { core, words }),
+    |cpu| {
+        let home = core.table.home_now(cpu, words.word(0));
+        match core.strings.contains_at_glance(cpu, &core.table, home, words.word(0)) {
+            Some(found) => found,
+            None => cpu.outlined(LookCloser { core, words }),
+        }
     }
 }
 

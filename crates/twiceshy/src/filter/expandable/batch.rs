@@ -1,14 +1,15 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on, and an
 //! error takes all of them back.
 
+use super::ExpandableFilter;
 use super::fingerprint::Hash;
 use super::grow::Undo;
 use super::level::{Level, Which};
-use super::{ContainsHere, ExpandableFilter};
-use crate::bits::cpu::{Cpu, Kernel, Portable};
+use crate::bits::cpu::Cpu;
+use crate::codec::aged;
 use crate::codec::counted::Change;
 use crate::error::ExpandError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, in_chunks};
+use crate::filter::batch::{CHUNK, Probe, ask_ahead, contains_all, in_chunks};
 use crate::key::Key;
 
 impl<B: AsRef<[u8]>> ExpandableFilter<B> {
@@ -54,16 +55,22 @@ impl<B: AsRef<[u8]>> ExpandableFilter<B> {
 struct Levels<'a>(&'a [Level<&'a [u8]>]);
 
 impl Probe for Levels<'_> {
+    // The chain is small and stays in the caches.
     #[inline(always)]
-    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64) {
-        // The chain is small and stays in the caches.
+    fn ask_far<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.0[0].table.prefetch_far(cpu, hash);
+    }
+
+    #[inline(always)]
+    fn ask_near<C: Cpu>(&self, cpu: C, hash: u64) {
         self.0[0].table.prefetch(cpu, hash);
     }
 
     #[inline(always)]
     fn contains<C: Cpu>(&self, cpu: C, _: usize, hash: u64) -> bool {
+        // Not `any`, whose closure would not be compiled for the CPU.
         for Level { table, .. } in self.0 {
-            if (ContainsHere { table, hash }).run(cpu) {
+            if aged::contains(cpu, table, table.address().home(cpu, hash), hash) {
                 return true;
             }
         }
@@ -136,12 +143,9 @@ impl ExpandableFilter {
                     let chunk = &keys[i..keys.len().min(i + CHUNK)];
                     first(filter, chunk, &mut buffer[..chunk.len()]);
                     next = i + chunk.len();
-                    buffer[..chunk.len().min(AHEAD)].iter().for_each(|&hash| filter.ask_for(hash));
                 }
                 let hash = buffer[i % CHUNK];
-                if i + AHEAD < next {
-                    filter.ask_for(buffer[(i + AHEAD) % CHUNK]);
-                }
+                ask_ahead(&filter.levels[0].table, &buffer[..next - i / CHUNK * CHUNK], i % CHUNK);
                 let added = if filter.insert_at_glance(hash) {
                     new += 1;
                     filter.full_bits()
@@ -245,10 +249,5 @@ impl ExpandableFilter {
             let fingerprint = hash.fingerprint(u32::from(done.removed));
             self.levels[usize::from(done.level)].put_back(done.place, fingerprint);
         }
-    }
-
-    #[inline(always)]
-    fn ask_for(&self, hash: u64) {
-        self.levels[0].table.prefetch(Portable, hash);
     }
 }

@@ -530,7 +530,7 @@ kernel! {
     /// Whether a table that compares only the first 64 bits of a hash has a prefix of it.
     // Two fields of a word each fit registers; with a third one all of them would go through memory.
     ContainsHere<'a, B: AsRef<[u8]>> { table: &'a Table<B>, hash: u64 } -> bool
-    |cpu| aged::contains(cpu, table, hash)
+    |cpu| aged::contains(cpu, table, table.home_now(cpu, hash), hash)
 }
 
 kernel! {

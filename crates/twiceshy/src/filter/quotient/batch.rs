@@ -1,9 +1,10 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 
-use super::{Contains, QuotientFilter};
-use crate::bits::cpu::{Cpu, Kernel, Portable};
+use super::QuotientFilter;
+use crate::bits::cpu::Cpu;
+use crate::codec::counted;
 use crate::error::InsertError;
-use crate::filter::batch::{AHEAD, CHUNK, Probe, contains_all, in_chunks};
+use crate::filter::batch::{CHUNK, Probe, ask_ahead, contains_all, in_chunks};
 use crate::key::Key;
 use crate::mem::Memory;
 use crate::table::Table;
@@ -60,11 +61,8 @@ impl QuotientFilter {
         for chunk in keys.chunks(CHUNK) {
             let hashes = &mut buffer[..chunk.len()];
             hash(chunk, hashes);
-            hashes.iter().take(AHEAD).for_each(|&hash| self.table.prefetch(Portable, hash));
             for (i, &one) in hashes.iter().enumerate() {
-                if let Some(&ahead) = hashes.get(i + AHEAD) {
-                    self.table.prefetch(Portable, ahead);
-                }
+                ask_ahead(&self.table, hashes, i);
                 let is_new = self.insert_at_glance(one)
                     || match self.insert_copies(one, 1, |old| start.keep(old, inserted)) {
                         Ok(is_new) => is_new,
@@ -114,12 +112,17 @@ struct One<'a>(Table<&'a [u8]>);
 
 impl Probe for One<'_> {
     #[inline(always)]
-    fn ask_for<C: Cpu>(&self, cpu: C, hash: u64) {
+    fn ask_far<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.0.prefetch_far(cpu, hash);
+    }
+
+    #[inline(always)]
+    fn ask_near<C: Cpu>(&self, cpu: C, hash: u64) {
         self.0.prefetch(cpu, hash);
     }
 
     #[inline(always)]
     fn contains<C: Cpu>(&self, cpu: C, _: usize, hash: u64) -> bool {
-        Contains { table: &self.0, hash }.run(cpu)
+        counted::contains(cpu, &self.0, self.0.address().home(cpu, hash), hash)
     }
 }

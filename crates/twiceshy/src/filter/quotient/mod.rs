@@ -441,7 +441,7 @@ impl<'a, B: AsRef<[u8]>> IntoIterator for &'a QuotientFilter<B> {
 
 kernel! {
     Contains<'a, B: AsRef<[u8]>> { table: &'a Table<B>, hash: u64 } -> bool
-    |cpu| counted::contains(cpu, table, hash)
+    |cpu| counted::contains(cpu, table, table.home_now(cpu, hash), hash)
 }
 
 kernel! {
