@@ -28,6 +28,8 @@
 mod edit;
 pub(crate) mod mark;
 mod payload;
+#[cfg(test)]
+pub(crate) mod suffixes;
 
 pub(crate) use edit::{
     InsertNew, Lengthen, Outcome, Place, PlanNew, PlanReplace, Replace, TakeOut, TakeOutAtGlance,

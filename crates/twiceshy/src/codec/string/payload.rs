@@ -6,8 +6,8 @@
 //!
 //! - Nothing: there is no value, and all may.
 //! - [`Tags`]: a number, the same for all keys of an entry. Keys of different tags part: the entry is cut into longer ones.
-//! - A set of suffixes, for a range filter: keys *unite*, the entry has the suffixes of all of them. (There is one in the
-//!   tests.)
+//! - A set of suffixes, for a range filter: keys *unite*, the entry has the suffixes of all of them. (`suffixes.rs`, which only
+//!   the tests use yet.)
 //!
 //! A value lies in the payload slots after the string, and in as many of the lowest bits of the head as it asks for. So a
 //! remainder and a suffix may share a slot, and an entry with nothing else takes no more than that slot.

@@ -1,20 +1,21 @@
 //! The same operations and the same laws for everything that an entry can carry: nothing, a tag that keys must agree in, and
-//! a set that they unite. What a range filter needs of the core is shown here with the smallest set that has all of it: a
-//! part of it in the head of an entry, the rest in slots of its own.
+//! a set that they unite: the suffixes of a range filter, of which one is in the head of an entry and the others in slots of
+//! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
 use super::whole::neighbours;
 use super::*;
 use crate::adaptive::{Adapted, Filter, Record, Set};
+use crate::codec::string::suffixes::{SuffixSet, Suffixes};
 use crate::codec::string::{Payload, Place, Tags};
 use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
 use crate::filter::core::{Core, Growth};
 use crate::hash::{Hasher, Hashes, KeyWords};
 use crate::reverse_map::{MemoryMap, ReverseMap};
-use crate::table::{Kind, Slot};
+use crate::table::Slot;
 use twiceshy_testkit::Random;
 
 /// Entries carry nothing.
@@ -45,53 +46,6 @@ impl Payload for Nothing {
     }
 
     fn unite(self, (): &mut (), (): &()) {}
-}
-
-/// Entries carry a set of numbers below 8, as a mask: the smallest is in the head, each of the others has a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SmallSets;
-
-const MEMBER_BITS: u32 = 3;
-
-impl Payload for SmallSets {
-    type Value = u8;
-    /// Any of these.
-    type Query = Range<u32>;
-
-    fn head_bits(self) -> u32 {
-        MEMBER_BITS
-    }
-
-    fn in_head(self, set: &u8) -> Option<u64> {
-        set.is_power_of_two().then(|| set.trailing_zeros().into())
-    }
-
-    fn encode(self, set: &u8, _: u32, slots: &mut Vec<Slot>) -> u64 {
-        let mut members = (0..8).filter(|member| set >> member & 1 == 1);
-        let smallest = members.next().unwrap_or(0);
-        slots.extend(members.map(|value| Slot { kind: Kind::Payload, value }));
-        smallest
-    }
-
-    fn decode(self, head: u64, slots: impl DoubleEndedIterator<Item = u64>, _: u32) -> u8 {
-        slots.fold(1 << (head % 8), |set, member| set | 1 << (member % 8))
-    }
-
-    fn covers(self, entry: &u8, key: &u8) -> bool {
-        key & !entry == 0
-    }
-
-    fn meets(self, entry: &u8, query: &Range<u32>) -> bool {
-        query.clone().any(|member| entry >> member & 1 == 1)
-    }
-
-    fn may_share(self, _: &u8, _: &u8) -> bool {
-        true
-    }
-
-    fn unite(self, entry: &mut u8, key: &u8) {
-        *entry |= key;
-    }
 }
 
 /// How a reader hashes some bytes of a key.
@@ -243,19 +197,19 @@ struct Groups(Hasher);
 hashes_as_its_hasher!(Groups);
 
 impl Reader for Groups {
-    type Payload = SmallSets;
+    type Payload = Suffixes;
     hash_of_bytes!(..1);
 
-    fn value(&self, row: Row<'_>) -> u8 {
-        1 << row.key[1]
+    fn value(&self, row: Row<'_>) -> SuffixSet {
+        SuffixSet::of(row.key[1].into())
     }
 
-    fn query(&self, row: Row<'_>) -> Range<u32> {
-        let member = u32::from(row.key[1]);
-        member..member + 1
+    fn query(&self, row: Row<'_>) -> RangeInclusive<u16> {
+        let member = row.key[1].into();
+        member..=member
     }
 
-    fn value_under(&self, row: Row<'_>) -> Option<u8> {
+    fn value_under(&self, row: Row<'_>) -> Option<SuffixSet> {
         Some(self.value(row))
     }
 
@@ -269,8 +223,8 @@ impl Universe for Groups {
         Self(hasher)
     }
 
-    fn payload() -> SmallSets {
-        SmallSets
+    fn payload() -> Suffixes {
+        Suffixes::new(3)
     }
 
     fn hash(&self, key: &[u8]) -> u64 {
