@@ -16,6 +16,8 @@ pub(crate) mod expandable;
 mod macros;
 pub mod protocol;
 pub(crate) mod quotient;
+#[cfg(test)]
+mod range;
 mod room;
 mod settings;
 #[cfg(test)]

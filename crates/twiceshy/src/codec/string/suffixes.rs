@@ -83,6 +83,10 @@ impl Suffixes {
         Self { bits }
     }
 
+    pub(crate) fn bits(self) -> u32 {
+        self.bits
+    }
+
     /// How many suffixes there can be.
     fn all(self) -> u32 {
         1 << self.bits
