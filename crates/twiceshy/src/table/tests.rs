@@ -379,6 +379,27 @@ fn a_quick_edit_does_not_reach_far() {
     }
 }
 
+/// Nothing but the bit of its last slot tells then that a block has no room.
+#[test]
+fn a_block_that_one_run_fills_is_full() {
+    fn check<L: Layout>(shape: Shape, new: usize) {
+        let mut model = Model::new(shape);
+        model.runs[100] = (0..shape.block_slots()).map(|value| vec![Slot::head(value)]).collect();
+        let mut table = model.load::<L>().unwrap();
+        let done = dispatch(Quick { table: &mut table, quotient: new as u64, value: 7, insert: true });
+        if done {
+            model.runs[new].push(vec![Slot::head(7)]);
+        }
+        assert!(table.bytes() == model.load::<L>().unwrap().bytes(), "{shape:?}, {new}: {done}");
+    }
+    for (seed, new) in (0..8).flat_map(|seed| [64, 99, 101, 127].map(|new| (seed, new))) {
+        for width in [7, 9, 10, 30] {
+            check::<Plain>(shape_with(8, width, seed), new);
+            check::<Extended>(shape_with(8, width, seed), new);
+        }
+    }
+}
+
 #[test]
 fn a_quick_edit_among_extensions_is_the_planned_one_or_none() {
     quick_or_planned::<Extended>();
