@@ -27,7 +27,7 @@ pub(crate) trait Cpu: Copy {
     /// AES-128 of a block, XORed with a mask before; `None` if there are no instructions for it, or the key is not for
     /// them.
     fn aes128(self, key: &Aes128, block: u128, mask: &u128) -> Option<u128>;
-    /// Whether it ever does that:
+    /// Whether there are fields that [`insert_field`](Cpu::insert_field) inserts.
     const INSERTS_FIELDS: bool;
     /// Inserts a field at a bit of the fields of a block, if that can be done without a loop whose end nobody guesses; see
     /// [`vectors`](super::vectors).
