@@ -54,6 +54,7 @@ pub(crate) fn child(task: Task, args: &Args) -> Result<String, String> {
     args.pages.apply()?;
     let plan = args.plan();
     let &[kind] = &args.kinds()[..] else { return Err("a child measures one filter".into()) };
+    kind.prepare_process();
     let json = match task {
         Task::Pairs => {
             let found = measure(&Wish { kind, plan: &plan, hashes: &args.hashes(), ops: &args.ops() });

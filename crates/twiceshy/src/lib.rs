@@ -86,6 +86,10 @@ pub mod quotient {
     pub use crate::filter::quotient::{Builder, Fingerprint, Iter, QuotientFilter, View};
 }
 
+// For the comparison with peers only.
+#[doc(hidden)]
+pub use bits::cpu::without_fast_instructions;
+
 pub use adaptive::{AdaptiveFilter, AdaptiveSet};
 pub use any::AnyFilter;
 pub use expandable::ExpandableFilter;

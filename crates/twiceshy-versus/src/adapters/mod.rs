@@ -30,8 +30,10 @@ pub(crate) static YARDSTICK: &dyn Kind = &qfilter::Qfilter;
 pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_quotient::FAST,
     &twiceshy_quotient::KEYED,
+    &twiceshy_quotient::PORTABLE,
     &twiceshy_adaptive::FAST,
     &twiceshy_adaptive::KEYED,
+    &twiceshy_adaptive::PORTABLE,
     &twiceshy_adaptive::ADAPTED,
     &twiceshy_expandable::FAST,
     YARDSTICK,
@@ -60,6 +62,9 @@ pub(crate) trait Kind: Sync {
     fn is_ours(&self) -> bool {
         false
     }
+
+    /// What a process does before it measures anything of this kind.
+    fn prepare_process(&self) {}
 
     /// Who may hash.
     fn hashes(&self) -> &'static [Hash] {

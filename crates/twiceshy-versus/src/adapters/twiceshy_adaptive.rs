@@ -4,12 +4,11 @@ use std::convert::Infallible;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use twiceshy::adaptive::{Adapted, Growth, Insertion, Query};
-use twiceshy::hash::HashKey;
 use twiceshy::reverse_map::Lookup;
 use twiceshy::reverse_map::{Row, Rows};
 use twiceshy::{AdaptiveFilter, Hasher, adaptive};
 
-use super::twiceshy_quotient::GROW_FROM_LOG2;
+use super::twiceshy_quotient::{GROW_FROM_LOG2, keyed};
 use super::{Contender, Filter, Kind};
 use crate::plan::{Hash, Plan};
 
@@ -19,15 +18,24 @@ pub(crate) static FAST: Adaptive = Adaptive {
     about: "our adaptive filter; own hash: rapidhash",
     hasher: Hasher::fast,
     adapts: false,
+    is_portable: false,
 };
 
 /// With the hash for keys that strangers choose.
 pub(crate) static KEYED: Adaptive = Adaptive {
     name: "twiceshy-adaptive-keyed",
     about: "our adaptive filter; own hash: keyed, on AES",
-    // A constant key, so that runs can be repeated.
-    hasher: || Hasher::keyed(HashKey::from_bytes(*b"twiceshy-versus!")),
+    hasher: keyed,
     adapts: false,
+    is_portable: false,
+};
+
+/// The same on a CPU without BMI2, AVX2 and AES; qfilter keeps what it has.
+pub(crate) static PORTABLE: Adaptive = Adaptive {
+    name: "twiceshy-adaptive-portable",
+    about: "the same without BMI2, AVX2 and AES on our side",
+    is_portable: true,
+    ..KEYED
 };
 
 /// After one false positive for every hundredth item. The insert rows include adapting.
@@ -36,6 +44,7 @@ pub(crate) static ADAPTED: Adaptive = Adaptive {
     about: "our adaptive filter after adapting 1 % of its items",
     hasher: Hasher::fast,
     adapts: true,
+    is_portable: false,
 };
 
 /// One item of so many causes a false positive.
@@ -46,6 +55,7 @@ pub(crate) struct Adaptive {
     about: &'static str,
     hasher: fn() -> Hasher,
     adapts: bool,
+    is_portable: bool,
 }
 
 impl Adaptive {
@@ -78,6 +88,12 @@ impl Kind for Adaptive {
 
     fn is_ours(&self) -> bool {
         true
+    }
+
+    fn prepare_process(&self) {
+        if self.is_portable {
+            twiceshy::without_fast_instructions();
+        }
     }
 
     fn hashes(&self) -> &'static [Hash] {

@@ -11,20 +11,35 @@ pub(crate) static FAST: Quotient = Quotient {
     name: "twiceshy-quotient-fast",
     about: "our quotient filter; own hash: rapidhash",
     hasher: Hasher::fast,
+    is_portable: false,
 };
 
 /// With the hash for keys that strangers choose.
 pub(crate) static KEYED: Quotient = Quotient {
     name: "twiceshy-quotient-keyed",
     about: "our quotient filter; own hash: keyed, on AES",
-    // A constant key, so that runs can be repeated.
-    hasher: || Hasher::keyed(HashKey::from_bytes(*b"twiceshy-versus!")),
+    hasher: keyed,
+    is_portable: false,
 };
+
+/// The same on a CPU without BMI2, AVX2 and AES; qfilter keeps what it has.
+pub(crate) static PORTABLE: Quotient = Quotient {
+    name: "twiceshy-quotient-portable",
+    about: "the same without BMI2, AVX2 and AES on our side",
+    is_portable: true,
+    ..KEYED
+};
+
+/// The keyed hash with a constant key, so that runs can be repeated.
+pub(super) fn keyed() -> Hasher {
+    Hasher::keyed(HashKey::from_bytes(*b"twiceshy-versus!"))
+}
 
 pub(crate) struct Quotient {
     name: &'static str,
     about: &'static str,
     hasher: fn() -> Hasher,
+    is_portable: bool,
 }
 
 impl Quotient {
@@ -47,6 +62,12 @@ impl Kind for Quotient {
 
     fn is_ours(&self) -> bool {
         true
+    }
+
+    fn prepare_process(&self) {
+        if self.is_portable {
+            twiceshy::without_fast_instructions();
+        }
     }
 
     fn agrees_with_yardstick(&self) -> bool {

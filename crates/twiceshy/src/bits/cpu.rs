@@ -9,6 +9,9 @@
 //!
 //! Building with `--cfg twiceshy_portable` leaves only the portable version; the tests run both ways.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
 use super::aes::Aes128;
 use super::select::{self, Between};
 use super::vectors::Vectors;
@@ -138,16 +141,27 @@ pub(crate) trait Kernel {
     fn run<C: Cpu>(self, cpu: C) -> Self::Output;
 }
 
+/// Whether the running CPU is a [`Fast`] one: what [`is_fast`] has found out.
+#[cfg(target_arch = "x86_64")]
+static FAST: AtomicU8 = AtomicU8::new(UNKNOWN);
+#[cfg(target_arch = "x86_64")]
+const UNKNOWN: u8 = 0;
+#[cfg(target_arch = "x86_64")]
+const YES: u8 = 1;
+#[cfg(target_arch = "x86_64")]
+const NO: u8 = 2;
+
+/// From now on every operation of this process runs as on a CPU that has none of the fast instructions: for measuring what
+/// such a CPU would do. Filters that are there already stay valid.
+pub fn without_fast_instructions() {
+    #[cfg(target_arch = "x86_64")]
+    FAST.store(NO, Relaxed);
+}
+
 /// Whether the running CPU has all that a [`Fast`] one has. After the first call this is one load.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn is_fast() -> bool {
-    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-    const UNKNOWN: u8 = 0;
-    const YES: u8 = 1;
-    const NO: u8 = 2;
-    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
-
     #[cold]
     fn detect() -> bool {
         let yes = std::arch::is_x86_feature_detected!("aes")
@@ -156,11 +170,11 @@ pub(crate) fn is_fast() -> bool {
             && std::arch::is_x86_feature_detected!("bmi1")
             && std::arch::is_x86_feature_detected!("lzcnt")
             && std::arch::is_x86_feature_detected!("popcnt");
-        ANSWER.store(if yes { YES } else { NO }, Relaxed);
+        FAST.store(if yes { YES } else { NO }, Relaxed);
         yes
     }
 
-    match ANSWER.load(Relaxed) {
+    match FAST.load(Relaxed) {
         YES => true,
         UNKNOWN => detect(),
         _ => false,
