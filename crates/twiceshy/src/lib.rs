@@ -81,6 +81,14 @@ pub mod expandable {
     };
 }
 
+pub mod adaptive_range {
+    //! What belongs to [`AdaptiveRangeFilter`] and [`AdaptiveRangeSet`]: how they are built, and keys as their
+    //! [protocol](crate::adaptive::protocol) knows them.
+    pub use crate::filter::adaptive_range::{
+        AdaptiveRangeFilter, AdaptiveRangeSet, Builder, Coded, Fingerprint, Partitions, SuffixSet, View,
+    };
+}
+
 pub mod quotient {
     //! What belongs to [`QuotientFilter`].
     pub use crate::filter::quotient::{Builder, Fingerprint, Iter, QuotientFilter, View};
@@ -91,8 +99,10 @@ pub mod quotient {
 pub use bits::cpu::without_fast_instructions;
 
 pub use adaptive::{AdaptiveFilter, AdaptiveSet};
+pub use adaptive_range::{AdaptiveRangeFilter, AdaptiveRangeSet};
 pub use any::AnyFilter;
 pub use expandable::ExpandableFilter;
+pub use filter::range::RangeKey;
 pub use hash::Hasher;
 pub use key::Key;
 pub use prefix::Prefix;

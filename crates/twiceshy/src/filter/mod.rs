@@ -5,10 +5,12 @@
 //! | [`quotient`] | [`QuotientFilter`](quotient::QuotientFilter): a multiset with counts, growth by moving bits |
 //! | [`expandable`] | [`ExpandableFilter`](expandable::ExpandableFilter): a multiset that doubles for ever, without keys |
 //! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
+//! | [`adaptive_range`] | [`AdaptiveRangeFilter`](adaptive_range::AdaptiveRangeFilter): the same for ranges of keys |
 //!
-//! [`any`] lists them all and holds a filter of any kind.
+//! [`range`] has what filters of ranges have in common, [`any`] lists them all and holds a filter of any kind.
 
 pub(crate) mod adaptive;
+pub(crate) mod adaptive_range;
 pub(crate) mod any;
 mod batch;
 pub(crate) mod core;
@@ -16,8 +18,7 @@ pub(crate) mod expandable;
 mod macros;
 pub mod protocol;
 pub(crate) mod quotient;
-#[cfg(test)]
-mod range;
+pub(crate) mod range;
 mod room;
 mod settings;
 #[cfg(test)]

@@ -309,14 +309,14 @@ impl Hasher {
 
     /// [`Hasher::hash`], if it takes only a few of the CPU's own instructions.
     #[inline(always)]
-    fn hash_at_once<C: Cpu, K: Key + ?Sized>(&self, cpu: C, key: &K) -> Option<u64> {
+    pub(crate) fn hash_at_once<C: Cpu, K: Key + ?Sized>(&self, cpu: C, key: &K) -> Option<u64> {
         let Inner::Aes(keys) = &self.0 else { return None };
         keys.at_once(cpu, key.key_bytes().as_ref())
     }
 
     /// [`Hasher::hash`] if it takes more.
     #[inline(always)]
-    fn hash_slowly<K: Key + ?Sized>(&self, key: &K) -> u64 {
+    pub(crate) fn hash_slowly<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let bytes = key.key_bytes();
         let bytes = bytes.as_ref();
         match &self.0 {

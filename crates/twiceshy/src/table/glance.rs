@@ -273,6 +273,12 @@ impl Words {
 
 /// What the slots of a run hold.
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+    /// The slots of the run and some after it, side by side, the first one in the lowest bits.
+    #[inline(always)]
+    pub(crate) fn slots_at_glance(&self, glance: &Glance) -> u64 {
+        glance.slots
+    }
+
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
     pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {

@@ -28,7 +28,6 @@
 mod edit;
 pub(crate) mod mark;
 mod payload;
-#[cfg(test)]
 pub(crate) mod suffixes;
 
 pub(crate) use edit::{
@@ -289,6 +288,24 @@ impl<P: Payload> Strings<P> {
     ) -> Option<bool> {
         let glance = table.look_at(cpu, home)?;
         Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
+    }
+
+    /// The own bits of the head of the entry that is a prefix of a hash, given its first word, if they are all that it carries
+    /// and there is one: whether there is, and the bits, which mean nothing if there is not. `None` if that takes more than a
+    /// glance.
+    #[inline(always)]
+    pub(crate) fn own_at_glance<C: Cpu, B: AsRef<[u8]>>(
+        &self,
+        cpu: C,
+        table: &Table<B>,
+        home: Home,
+        first_word: u64,
+    ) -> Option<(bool, u64)> {
+        let glance = table.look_at(cpu, home)?;
+        let found = self.prefixes_at_glance(table, &glance, table.address().window(cpu, first_word));
+        // The highest bit of its slot says that it was found.
+        let slot = table.slots_at_glance(&glance).wrapping_shr(found.trailing_zeros() + 1 - self.slot_bits);
+        Some((found != 0, self.own_bits(slot)))
     }
 
     /// The entry that is a prefix of a hash, if there is one, given its first word; `None` if that takes more than a glance.

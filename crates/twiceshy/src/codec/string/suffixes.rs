@@ -30,13 +30,13 @@ const MOST_BITS: u32 = 16;
 
 /// Suffixes of so many bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Suffixes {
+pub struct Suffixes {
     bits: u32,
 }
 
-/// Some of them.
+/// Some suffixes: what the keys under a fingerprint of a range filter have as their lowest bits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct SuffixSet {
+pub struct SuffixSet {
     /// The smallest, and the others in order. A single one, as nearly all sets have, takes no memory elsewhere.
     first: Option<u16>,
     others: Vec<u16>,
@@ -47,7 +47,8 @@ impl SuffixSet {
         Self { first: Some(suffix), others: Vec::new() }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
+    /// All of them, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u16> {
         self.first.into_iter().chain(self.others.iter().copied())
     }
 
@@ -81,10 +82,6 @@ impl Suffixes {
     pub(crate) fn new(bits: u32) -> Self {
         assert!(bits <= MOST_BITS, "suffixes of {bits} bits");
         Self { bits }
-    }
-
-    pub(crate) fn bits(self) -> u32 {
-        self.bits
     }
 
     /// How many suffixes there can be.

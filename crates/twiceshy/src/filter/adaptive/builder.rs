@@ -1,7 +1,7 @@
 //! Choosing the shape of an adaptive filter.
 
 use super::{AdaptiveFilter, AdaptiveSet, Growth};
-use crate::codec::string::Tags;
+use crate::codec::string::{Payload, Tags};
 use crate::error::BuildError;
 use crate::filter::core::{Core, highest_rate, size_for};
 use crate::filter::settings::{
@@ -78,10 +78,20 @@ impl Builder {
 
     /// The empty filter.
     pub fn build(self) -> Result<AdaptiveFilter, BuildError> {
-        let remainder_bits = self.plan_remainder_bits()?;
+        let (core, hasher) = self.build_core(Tags, 1)?;
+        Ok(AdaptiveFilter::from_core(core, hasher))
+    }
+
+    /// An empty core for queries that meet so many fingerprints, and a hasher.
+    pub(in crate::filter) fn build_core<P: Payload>(
+        self,
+        payload: P,
+        lookups: u32,
+    ) -> Result<(Core<P>, Hasher), BuildError> {
+        let remainder_bits = self.plan_remainder_bits(payload.head_bits(), lookups)?;
         let size = self.plan_size()?;
-        let core = Core::empty(Tags, size, remainder_bits, self.growth, self.limits)?;
-        Ok(AdaptiveFilter::from_core(core, hasher_or_random(self.hasher)?))
+        let core = Core::empty(payload, size, remainder_bits, self.growth, self.limits)?;
+        Ok((core, hasher_or_random(self.hasher)?))
     }
 
     /// The empty set, on an empty reverse map.
@@ -99,17 +109,17 @@ impl Builder {
         }
     }
 
-    fn plan_remainder_bits(&self) -> Result<u32, BuildError> {
+    /// For heads with some bits of their own, and queries that meet so many fingerprints.
+    fn plan_remainder_bits(&self, own_bits: u32, lookups: u32) -> Result<u32, BuildError> {
         not_both(("error_rate", self.error_rate), ("remainder_bits", self.remainder_bits))?;
+        let available = MAX_REMAINDER_BITS - own_bits;
         match (self.error_rate, self.remainder_bits) {
-            (_, Some(bits)) => in_range("remainder_bits", bits, 1, MAX_REMAINDER_BITS),
+            (_, Some(bits)) => in_range("remainder_bits", bits, 1, available),
             (rate, None) => {
-                let rate = check_rate(rate.unwrap_or(DEFAULT_ERROR_RATE))?;
+                let rate = check_rate(rate.unwrap_or(DEFAULT_ERROR_RATE))? / f64::from(lookups);
                 let enough = |bits: &u32| highest_rate(*bits, self.growth) <= rate;
-                (1..=MAX_REMAINDER_BITS).find(enough).ok_or(BuildError::NotEnoughBits {
-                    needed: (1.0 / rate).log2().ceil() as u32,
-                    available: MAX_REMAINDER_BITS,
-                })
+                let needed = (1.0 / rate).log2().ceil() as u32;
+                (1..=available).find(enough).ok_or(BuildError::NotEnoughBits { needed, available })
             }
         }
     }

@@ -41,9 +41,9 @@ mod journal;
 mod learn;
 mod persist;
 mod set;
-mod set_file;
+pub(in crate::filter) mod set_file;
 #[cfg(test)]
-mod tests;
+pub(in crate::filter) mod tests;
 mod whole;
 
 pub use super::core::{Adapted, Growth, Insertion, Lengths, Stats, Ticket};
@@ -123,7 +123,7 @@ pub type AdaptiveFilter<B = Memory> = Filter<Hasher, B>;
 /// What all adaptive filters have in common, whatever their fingerprints carry. [`AdaptiveFilter`] is the one of keys.
 pub struct Filter<R: Keys, B = Memory> {
     core: Core<R::Payload, B>,
-    reader: R,
+    pub(in crate::filter) reader: R,
 }
 
 /// What a filter says of a key.
@@ -177,9 +177,14 @@ impl<R: Keys> Filter<R> {
         self.core.set_growth(growth);
     }
 
-    /// The filter of a core whose rows are read like this.
-    pub(crate) fn from_core(core: Core<R::Payload>, reader: R) -> Self {
-        Self { core, reader }
+    pub(crate) fn into_core(self) -> (Core<R::Payload>, R) {
+        (self.core, self.reader)
+    }
+
+    /// The core, to be changed.
+    #[inline(always)]
+    pub(crate) fn core_mut(&mut self) -> &mut Core<R::Payload> {
+        &mut self.core
     }
 
     /// What an operation works on, and how it reads rows.
@@ -290,11 +295,18 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
         /// What happened since the filter was made or read.
         stats -> Stats;
 
-        /// How long the fingerprints are, and which error rate follows. Reads the whole table.
-        lengths -> Lengths;
+    }
 
-        /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
-        highest_error_rate -> f64;
+    /// How long the fingerprints are, and which error rate follows. Reads the whole table.
+    pub fn lengths(&self) -> Lengths {
+        let lengths = self.core.lengths();
+        let expected_error_rate = (lengths.expected_error_rate * f64::from(self.reader.lookups())).min(1.0);
+        Lengths { expected_error_rate, ..lengths }
+    }
+
+    /// The error rate that the filter keeps at every size, as long as nothing is merged into it.
+    pub fn highest_error_rate(&self) -> f64 {
+        self.core.highest_error_rate() * f64::from(self.reader.lookups())
     }
 
     /// Whether no key is in the set.
@@ -323,11 +335,17 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
     }
 
     /// The probability that a key that is not in the set and was never asked for is found now, from the
-    /// actual lengths of the fingerprints. Reads the whole table.
+    /// actual lengths of the fingerprints; for ranges, that any range of the longest length is. Reads the whole table.
     pub fn expected_error_rate(&self) -> f64 {
         self.lengths().expected_error_rate
     }
 
+    /// The filter of a core whose rows are read like this.
+    pub(crate) fn from_core(core: Core<R::Payload, B>, reader: R) -> Self {
+        Self { core, reader }
+    }
+
+    #[inline(always)]
     pub(crate) fn core(&self) -> &Core<R::Payload, B> {
         &self.core
     }

@@ -3,7 +3,7 @@
 use super::AdaptiveFilter;
 use crate::codec::string::{Table, Tags};
 use crate::error::ReadError;
-use crate::filter::core::Core;
+use crate::filter::core::{Core, left_to_filter};
 use crate::persist::{Body, Header, Kind, Source, expect_zeros, stored};
 use crate::table::Extended;
 
@@ -29,8 +29,8 @@ impl<B: AsRef<[u8]>> Kind for AdaptiveFilter<B> {
     }
 
     fn read(header: Header, body: Body<impl Source<Bytes = B>>) -> Result<Self, ReadError> {
-        let (core, zeros) = Core::read(Tags, &header, body)?;
-        expect_zeros(&zeros)?;
+        expect_zeros(&left_to_filter(&header))?;
+        let core = Core::read(Tags, &header, body)?;
         Ok(Self { core, reader: header.hasher })
     }
 

@@ -286,6 +286,11 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
         is_empty -> bool;
     }
 
+    /// Both, to be changed.
+    pub(crate) fn parts(&mut self) -> (&mut Filter<R>, &mut M) {
+        (&mut self.filter, &mut self.map)
+    }
+
     /// Carries out an operation.
     pub(crate) fn drive<'k, O: Operation<'k, Filter<R>>>(
         &mut self,

@@ -14,106 +14,143 @@
 //! the tag and what the user stored with the key.
 
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
 
-use super::{AdaptiveFilter, AdaptiveSet};
-use crate::error::{ReadError, SaveError, SetError};
-use crate::persist::{check_sum, checksum, expect, file};
+use super::{AdaptiveSet, Filter, Set};
+use crate::error::{ReadError, SetError};
+use crate::filter::protocol::Keys;
+use crate::mem::Memory;
+use crate::persist::{self, Stored, check_sum, checksum, expect};
 use crate::reverse_map::{MemoryMap, ReverseMap, Row};
 
 const MAGIC: [u8; 8] = *b"twsyrows";
 const HEAD_BYTES: usize = 32;
 
-impl AdaptiveSet<MemoryMap> {
-    /// Writes filter and keys, in the format of `docs/format.md`, with the hash key: treat the bytes as a secret.
-    pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
-        let mut writer = BufWriter::new(writer);
-        self.filter().write_to(&mut writer)?;
-        let (mut sum, mut bytes, mut row) = (crc32fast::Hasher::new(), 0, Vec::new());
-        for each in self.map().iter() {
-            encode(each, &mut row);
-            sum.update(&row);
-            bytes += row.len() as u64;
-        }
-        let mut head = Vec::with_capacity(HEAD_BYTES);
-        head.extend(MAGIC);
-        head.extend((self.map().len() as u64).to_le_bytes());
-        head.extend(bytes.to_le_bytes());
-        head.extend(sum.finalize().to_le_bytes());
-        head.extend(checksum(&head).to_le_bytes());
-        writer.write_all(&head)?;
-        for each in self.map().iter() {
-            encode(each, &mut row);
-            writer.write_all(&row)?;
-        }
-        writer.flush()
-    }
-
-    /// Saves filter and keys to a file that only its owner can read. The file is complete or the old one of the same name is
-    /// untouched, whatever happens on the way.
-    ///
-    /// ```
-    /// use twiceshy::reverse_map::MemoryMap;
-    /// use twiceshy::AdaptiveSet;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("seen.set");
-    /// let mut seen = match AdaptiveSet::load(&path) {
-    ///     Err(error) if error.is_not_found() => AdaptiveSet::builder().build_set(MemoryMap::new())?,
-    ///     loaded => loaded?,
-    /// };
-    /// seen.insert("moth")?;
-    /// seen.save(&path)?;
-    /// assert!(AdaptiveSet::load(&path)?.contains_exactly("moth")?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
-        file::save(path.as_ref(), |file| self.write_to(file))
-    }
-
-    /// Reads a set and checks it completely. Reads no byte after its end.
-    pub fn read_from(mut reader: impl Read) -> Result<Self, ReadError> {
-        let filter = AdaptiveFilter::read_from(&mut reader)?;
-        let head = piece(&mut reader, HEAD_BYTES as u64, (0, HEAD_BYTES as u64))?;
-        if head[..8] != MAGIC {
-            let found = head[..8].try_into().expect("eight bytes");
-            return Err(ReadError::NotAFilter { expected: MAGIC, found });
-        }
-        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-        let sum = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        check_sum("head of the rows", &head[..28], sum(28))?;
-        let (count, bytes, expected) = (word(8), word(16), sum(24));
-        expect("rows", count == filter.len(), filter.len(), count)?;
-
-        let mut rows = Summed { reader: reader.take(bytes), sum: crc32fast::Hasher::new(), came: 0 };
-        let mut map = MemoryMap::new();
-        let mut last: Option<(u64, Vec<u8>)> = None;
-        for _ in 0..count {
-            let (key, value) = (rows.field(bytes)?, rows.field(bytes)?);
-            let hash = filter.reader.hash_bytes(&key);
-            let Ok(_) = map.insert(hash, &key, &value);
-            let this = (hash, key);
-            if last.as_ref().is_some_and(|last| *last >= this) {
-                return Err(ReadError::Inconsistent("the rows are not in order".into()));
+/// Gives a set in memory its methods for bytes and files: lines of an example that make a `set`, one that inserts, and a query
+/// that it answers with `Ok(true)`.
+macro_rules! stored_set {
+    (
+        $set:ident$(<$key:ident: $bound:ident>)?,
+        $make:literal, $insert:literal => $named:literal, $query:literal
+    ) => {
+        impl$(<$key: $bound + ?Sized>)? $set<$($key,)? $crate::reverse_map::MemoryMap> {
+            /// Writes filter and keys, in the format of `docs/format.md`, with the hash key: treat the bytes as a secret.
+            pub fn write_to(&self, writer: impl std::io::Write) -> std::io::Result<()> {
+                $crate::filter::adaptive::set_file::write(self, writer)
             }
-            last = Some(this);
-        }
-        expect("bytes of the rows", rows.came == bytes, rows.came, bytes)?;
-        let found = rows.sum.finalize();
-        if found != expected {
-            return Err(ReadError::Checksum { part: "rows", expected, found });
-        }
-        let set = Self::from_parts(filter, map);
-        match set.validate() {
-            Ok(()) => Ok(set),
-            Err(SetError::Inconsistent(what)) => Err(ReadError::Inconsistent(what)),
-            Err(error) => Err(ReadError::Inconsistent(error.to_string())),
-        }
-    }
 
-    /// Reads a file written by [`save`](Self::save).
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        file::load(path.as_ref(), |reader| Self::read_from(reader))
+            /// Saves filter and keys to a file that only its owner can read. The file is complete or the old one of the same
+            /// name is untouched, whatever happens on the way.
+            ///
+            /// ```
+            /// # use twiceshy::*;
+            /// # use twiceshy::reverse_map::MemoryMap;
+            /// # let folder = tempfile::tempdir()?;
+            /// # let path = folder.path().join("seen.set");
+            #[doc = concat!("let mut set = match ", $named, "::load(&path) {")]
+            #[doc = concat!("    Err(error) if error.is_not_found() => ", $make, ",")]
+            ///     loaded => loaded?,
+            /// };
+            #[doc = $insert]
+            /// set.save(&path)?;
+            #[doc = concat!("assert!(", $named, "::load(&path)?.", $query, "?);")]
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            pub fn save(
+                &self,
+                path: impl AsRef<std::path::Path>,
+            ) -> Result<(), $crate::error::SaveError> {
+                $crate::persist::file::save(path.as_ref(), |file| self.write_to(file))
+            }
+
+            /// Reads a set and checks it completely. Reads no byte after its end.
+            pub fn read_from(reader: impl std::io::Read) -> Result<Self, $crate::error::ReadError> {
+                $crate::filter::adaptive::set_file::read(reader)
+            }
+
+            /// Reads a file written by [`save`](Self::save).
+            pub fn load(path: impl AsRef<std::path::Path>) -> Result<Self, $crate::error::ReadError> {
+                $crate::persist::file::load(path.as_ref(), |reader| Self::read_from(reader))
+            }
+        }
+    };
+}
+
+pub(in crate::filter) use stored_set;
+
+stored_set! {
+    AdaptiveSet,
+    "AdaptiveSet::builder().build_set(MemoryMap::new())?",
+    r#"set.insert("moth")?;"# => "AdaptiveSet", r#"contains_exactly("moth")"#
+}
+
+/// Writes the filter, and all rows after it.
+pub(in crate::filter) fn write<R: Keys>(set: &Set<R, MemoryMap>, writer: impl Write) -> io::Result<()>
+where
+    Filter<R>: Stored,
+{
+    let mut writer = BufWriter::new(writer);
+    persist::write(set.filter(), &mut writer)?;
+    let (mut sum, mut bytes, mut row) = (crc32fast::Hasher::new(), 0, Vec::new());
+    for each in set.map().iter() {
+        encode(each, &mut row);
+        sum.update(&row);
+        bytes += row.len() as u64;
+    }
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    head.extend(MAGIC);
+    head.extend((set.map().len() as u64).to_le_bytes());
+    head.extend(bytes.to_le_bytes());
+    head.extend(sum.finalize().to_le_bytes());
+    head.extend(checksum(&head).to_le_bytes());
+    writer.write_all(&head)?;
+    for each in set.map().iter() {
+        encode(each, &mut row);
+        writer.write_all(&row)?;
+    }
+    writer.flush()
+}
+
+/// Reads a filter, and the rows after it.
+pub(in crate::filter) fn read<R: Keys>(mut reader: impl Read) -> Result<Set<R, MemoryMap>, ReadError>
+where
+    Filter<R>: Stored<Bytes = Memory>,
+{
+    let filter: Filter<R> = persist::read(&mut reader)?;
+    let head = piece(&mut reader, HEAD_BYTES as u64, (0, HEAD_BYTES as u64))?;
+    if head[..8] != MAGIC {
+        let found = head[..8].try_into().expect("eight bytes");
+        return Err(ReadError::NotAFilter { expected: MAGIC, found });
+    }
+    let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+    let sum = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+    check_sum("head of the rows", &head[..28], sum(28))?;
+    let (count, bytes, expected) = (word(8), word(16), sum(24));
+    expect("rows", count == filter.len(), filter.len(), count)?;
+
+    let mut rows = Summed { reader: reader.take(bytes), sum: crc32fast::Hasher::new(), came: 0 };
+    let mut map = MemoryMap::new();
+    let mut last: Option<(u64, Vec<u8>)> = None;
+    for _ in 0..count {
+        let (key, value) = (rows.field(bytes)?, rows.field(bytes)?);
+        let no_key = || ReadError::Inconsistent(format!("a row has {} bytes that are no key", key.len()));
+        let hash = filter.reader.row_hash(&key).ok_or_else(no_key)?;
+        let Ok(_) = map.insert(hash, &key, &value);
+        let this = (hash, key);
+        if last.as_ref().is_some_and(|last| *last >= this) {
+            return Err(ReadError::Inconsistent("the rows are not in order".into()));
+        }
+        last = Some(this);
+    }
+    expect("bytes of the rows", rows.came == bytes, rows.came, bytes)?;
+    let found = rows.sum.finalize();
+    if found != expected {
+        return Err(ReadError::Checksum { part: "rows", expected, found });
+    }
+    let set = Set::from_parts(filter, map);
+    match set.validate() {
+        Ok(()) => Ok(set),
+        Err(SetError::Inconsistent(what)) => Err(ReadError::Inconsistent(what)),
+        Err(error) => Err(ReadError::Inconsistent(error.to_string())),
     }
 }
 

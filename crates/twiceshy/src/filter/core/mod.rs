@@ -52,13 +52,14 @@ pub use ticket::Ticket;
 
 pub(crate) use insert::{InsertAtGlance, Room};
 pub(crate) use iter::Iter;
+pub(crate) use persist::left_to_filter;
 pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
 pub(crate) use shapes::{highest_rate, size_for};
 
 use std::ops::RangeInclusive;
 
-use crate::bits::cpu::dispatch;
+use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::string::{Entry, Found, Payload, Place, Strings, Table};
 use crate::error::Full;
 use crate::filter::macros::kernel;
@@ -244,6 +245,15 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// The fingerprint that a query meets which asks for something, with a ticket.
     pub(crate) fn query_for(&self, words: &impl Words, query: &P::Query) -> Option<Ticket<P::Value>> {
         self.query(words).filter(|ticket| self.strings.payload().meets(&ticket.value, query))
+    }
+
+    /// Whether a query that asks for something meets a fingerprint. Complete, for all runs.
+    #[inline(always)]
+    pub(crate) fn meets<C: Cpu>(&self, cpu: C, words: &impl Words, query: &P::Query) -> bool {
+        match (Find { core: self, words }).run(cpu) {
+            (_, _, Found::Covered(entry)) => self.strings.payload().meets(&self.value(&entry), query),
+            (_, _, Found::Between { .. }) => false,
+        }
     }
 
     /// The fingerprint that is a prefix of another string, as a whole.

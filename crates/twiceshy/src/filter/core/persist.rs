@@ -20,6 +20,12 @@ const REFUSE: u8 = 0;
 const GROW: u8 = 1;
 const GROW_TO_MAX_BYTES: u8 = 2;
 
+/// The bytes of a header that the core leaves to the filter.
+pub(crate) fn left_to_filter(header: &Header) -> [u8; 5] {
+    let [_, _, _, a, b, c, d, e, ..] = header.own;
+    [a, b, c, d, e]
+}
+
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// The header of a filter on this core, which has some bytes of its own in it.
     pub(crate) fn header(&self, hasher: &Hasher, of_filter: [u8; 5]) -> Header {
@@ -41,15 +47,15 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         }
     }
 
-    /// The core that a header and a body describe, and the bytes that are left to the filter.
+    /// The core that a header and a body describe.
     pub(crate) fn read(
         payload: P,
         header: &Header,
         body: Body<impl Source<Bytes = B>>,
-    ) -> Result<(Self, [u8; 5]), ReadError> {
+    ) -> Result<Self, ReadError> {
         header.expect_counts(body.first())?;
         header.expect_no_largest_size()?;
-        let [remainder_bits, stop, growth, a, b, c, d, e, max_bytes @ ..] = header.own;
+        let [remainder_bits, stop, growth, _, _, _, _, _, max_bytes @ ..] = header.own;
         let (max_bytes, slot_bits) = (u64::from_le_bytes(max_bytes), body.first().shape.slot_bits());
         expect("remainder bits", (1..=60).contains(&remainder_bits), "1..=60", remainder_bits)?;
         expect("stop bits", stop <= 1, "0 or 1", stop)?;
@@ -63,6 +69,6 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
             _ => Growth::Grow { max_bytes: Some(max_bytes) },
         };
         let core = Self::new(body.table()?, stop == 1, payload, remainder_bits.into(), growth);
-        Ok((Self { entries: header.distinct, len: header.len, ..core }, [a, b, c, d, e]))
+        Ok(Self { entries: header.distinct, len: header.len, ..core })
     }
 }

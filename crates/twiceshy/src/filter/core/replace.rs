@@ -99,7 +99,10 @@ impl<P: Payload> Core<P> {
             return Ok(Adapted::Vanished);
         };
         let second = neighbours.next();
-        if second.is_none() && first.1 <= MAX_BITS && self.lengthen(place, &first.0.words, first.1) {
+        // The entry may carry what a key brought along that is gone: then it is written anew.
+        let is_all = |value: &P::Value| *value == self.value(&place.entry);
+        let carries_it = second.is_none() && first.0.value.as_ref().is_none_or(is_all);
+        if carries_it && first.1 <= MAX_BITS && self.lengthen(place, &first.0.words, first.1) {
             return Ok(self.fixed(before));
         }
         let all = [first].into_iter().chain(second).chain(neighbours);

@@ -43,6 +43,16 @@ pub trait Reader {
     /// What a query asks for that is written as a row.
     fn query(&self, row: Row<'_>) -> <Self::Payload as Payload>::Query;
 
+    /// The hash that the row of a key lies under; `None` if these bytes are no key, or nobody knows how it was hashed.
+    fn row_hash(&self, _key: &[u8]) -> Option<u64> {
+        None
+    }
+
+    /// How many fingerprints a query may meet.
+    fn lookups(&self) -> u32 {
+        1
+    }
+
     /// What a row under a fingerprint brings along; `None` if it is what the fingerprint carries.
     fn value_under(&self, _row: Row<'_>) -> Option<ValueOf<Self>> {
         None
@@ -127,6 +137,10 @@ impl Reader for Hasher {
     }
 
     fn query(&self, _: Row<'_>) {}
+
+    fn row_hash(&self, key: &[u8]) -> Option<u64> {
+        Some(self.hash_bytes(key))
+    }
 }
 
 /// A filter of hashes that the caller has made.

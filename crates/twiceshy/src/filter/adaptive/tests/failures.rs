@@ -13,7 +13,7 @@ use twiceshy_testkit::Random;
 
 /// A map that fails at a call chosen beforehand.
 #[derive(Clone)]
-struct Failing {
+pub(in crate::filter) struct Failing {
     map: MemoryMap,
     /// How many calls work before one does not.
     left: Cell<u64>,
@@ -21,9 +21,26 @@ struct Failing {
 
 #[derive(Debug, thiserror::Error)]
 #[error("could not look")]
-struct CouldNotLook;
+pub(in crate::filter) struct CouldNotLook;
+
+/// One that does not fail yet.
+impl Default for Failing {
+    fn default() -> Self {
+        Self { map: MemoryMap::new(), left: Cell::new(u64::MAX) }
+    }
+}
 
 impl Failing {
+    /// So many calls work from now on.
+    pub(in crate::filter) fn fail_after(&self, calls: u64) {
+        self.left.set(calls);
+    }
+
+    /// A copy of the rows.
+    pub(in crate::filter) fn rows(&self) -> MemoryMap {
+        self.map.clone()
+    }
+
     fn call(&self) -> Result<(), CouldNotLook> {
         let left = self.left.get();
         self.left.set(left.wrapping_sub(1));
@@ -97,7 +114,7 @@ fn a_map_that_fails_at_any_call_leaves_everything_as_it_was() {
     let mut failures = [0; 6];
     for (name, hasher) in hashers() {
         let builder = AdaptiveFilter::builder().hasher(hasher).quotient_bits(2).remainder_bits(2);
-        let map = Failing { map: MemoryMap::new(), left: Cell::new(u64::MAX) };
+        let map = Failing::default();
         let mut set = builder.build_set(map).unwrap();
         for _ in 0..250 {
             let key = random.below(UNIVERSE.into()) as u16;
@@ -163,7 +180,7 @@ fn memory_that_runs_out_at_any_allocation_leaves_everything_as_it_was() {
 #[test]
 fn a_merge_that_fails_loses_nothing() {
     let build = |keys: std::ops::Range<u16>| {
-        let map = Failing { map: MemoryMap::new(), left: Cell::new(u64::MAX) };
+        let map = Failing::default();
         let builder = AdaptiveFilter::builder().hasher(Hasher::fast()).quotient_bits(4).remainder_bits(3);
         let mut set = builder.build_set(map).unwrap();
         keys.for_each(|key| assert!(set.insert(&key).unwrap()));

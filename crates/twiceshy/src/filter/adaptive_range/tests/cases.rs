@@ -1,0 +1,232 @@
+//! Cases by construction, strings, the ends of domains, rates and sizes.
+
+use std::net::Ipv4Addr;
+use std::ops::Bound::{Excluded, Included};
+
+use super::*;
+use crate::adaptive::Growth;
+use crate::error::{BuildError, ReadError};
+use crate::reverse_map::ReverseMap;
+
+/// All partitions have one hash, but for their later words.
+fn crowded() -> Builder<u64> {
+    let hasher = Hasher::chosen(|bytes, index| match index {
+        0 => 0xabcd << 48,
+        _ => Hasher::fast().word_bytes(bytes, index),
+    });
+    Builder::default().hasher(hasher).max_range(32).quotient_bits(4).remainder_bits(4)
+}
+
+/// The keys of the query's own partition outside of the range stay, and are told from it by their suffixes only.
+#[test]
+fn keys_of_the_querys_own_partition_stay() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    // Partition 1 has the suffixes 0 and 31, partition 7 has 10.
+    for key in [32, 63, 7 * 32 + 10] {
+        set.insert(&key).unwrap();
+    }
+    assert_eq!(set.filter().fingerprints(), 1);
+    assert!(set.contains_range(33..=62), "a mistake: suffix 10 is of another partition");
+    assert!(matches!(set.adapt_range(33..=62).unwrap(), Adapted::Fixed { .. }));
+    assert!(!set.contains_range(33..=62));
+    assert!(set.contains_range(32..=62) && set.contains_range(33..=63) && set.contains(&(7 * 32 + 10)));
+    set.validate().unwrap();
+}
+
+/// A partition whose suffixes are not in the range need not be told from the query.
+#[test]
+fn only_partitions_with_a_suffix_in_the_range_are_told_from_it() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    set.insert(&(3 * 32 + 5)).unwrap();
+    assert_eq!(set.adapt_range(6..=31).unwrap(), Adapted::NotPositive);
+    assert_eq!(set.adapt(&5).unwrap(), Adapted::Fixed { slots: set.filter().used_slots() - 1 });
+    assert!(!set.contains(&5) && set.contains(&(3 * 32 + 5)));
+}
+
+/// A range that is true in one partition and a mistake in the other is no mistake, and nothing is learned.
+#[test]
+fn a_range_that_is_true_in_one_partition_is_no_mistake() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    set.insert(&40).unwrap(); // partition 1, suffix 8
+    set.insert(&(9 * 32 + 30)).unwrap(); // suffix 30 elsewhere
+    let before = set.filter().to_bytes();
+    // In partition 0, suffix 30 is a mistake; in partition 1 there is 40.
+    assert_eq!(set.adapt_range(25..=45).unwrap(), Adapted::WasMember);
+    assert!(set.filter().to_bytes() == before);
+    assert!(matches!(set.adapt_range(25..=31).unwrap(), Adapted::Fixed { .. }));
+}
+
+/// Both partitions of a range are mistakes: both are mended, in one go.
+#[test]
+fn two_mistakes_in_one_range_are_mended_together() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    for key in [9 * 32 + 30, 11 * 32 + 2] {
+        set.insert(&key).unwrap();
+    }
+    assert!(set.contains_range(28..=36) && set.contains_range(28..=31) && set.contains_range(32..=36));
+    assert!(matches!(set.adapt_range(28..=36).unwrap(), Adapted::Fixed { .. }));
+    assert!(!set.contains_range(28..=36));
+    assert!(set.contains(&(9 * 32 + 30)) && set.contains(&(11 * 32 + 2)));
+
+    // With no room for the second one, the first is not learned either.
+    let builder = crowded().quotient_bits(2).growth(Growth::Refuse);
+    let mut tight = builder.limits(3, 2).build_set(MemoryMap::new()).unwrap();
+    for key in [9 * 32 + 30, 11 * 32 + 2] {
+        tight.insert(&key).unwrap();
+    }
+    let before = tight.filter().to_bytes();
+    assert!(tight.adapt_range(28..=36).is_err());
+    assert!(tight.filter().to_bytes() == before);
+    assert!(tight.contains(&(9 * 32 + 30)) && tight.contains(&(11 * 32 + 2)));
+}
+
+/// A suffix whose key went without the filter being told, as after a crash, is cleared away by the first mistake.
+#[test]
+fn a_suffix_without_a_key_is_cleared_away() {
+    for others in [vec![], vec![70u64], vec![70, 71]] {
+        let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+        set.insert(&64).unwrap();
+        others.iter().for_each(|key| assert!(set.insert(key).unwrap()));
+        let gone = set.filter().coded(&64u64);
+        let (filter, mut map) = set.into_parts();
+        assert!(map.remove(gone.hash(), gone.bytes()).unwrap());
+        let mut set = AdaptiveRangeSet::from_parts(filter, map);
+        assert!(set.contains(&64));
+        assert!(matches!(set.adapt(&64).unwrap(), Adapted::Fixed { .. } | Adapted::Vanished));
+        assert!(!set.contains(&64), "{others:?}");
+        assert!(others.iter().all(|key| set.contains(key)));
+    }
+}
+
+/// Boxes of every number of keys, in one partition and in several that share a fingerprint.
+#[test]
+fn boxes_hold_any_number_of_suffixes() {
+    for max_range in [1u64, 2, 4, 32, 128] {
+        let mut set = crowded().max_range(max_range).build_set(MemoryMap::new()).unwrap();
+        let keys: Vec<u64> = (0..2 * max_range).map(|key| key * 7 % (2 * max_range)).collect();
+        for (count, key) in keys.iter().enumerate() {
+            assert_eq!(set.insert(key).unwrap(), !keys[..count].contains(key));
+            assert!(keys[..=count].iter().all(|key| set.contains(key)), "{count} of {max_range}");
+        }
+        set.validate().unwrap();
+        for (count, key) in keys.iter().enumerate() {
+            let is_first = !keys[..count].contains(key);
+            assert_eq!(set.remove(key).unwrap(), is_first);
+            let left = keys.iter().filter(|other| !keys[..=count].contains(other));
+            left.for_each(|other| assert!(set.contains(other), "{other} after {key} was removed"));
+        }
+        assert_eq!((set.len(), set.filter().used_slots()), (0, 0));
+    }
+}
+
+#[test]
+fn the_ends_of_the_domain_are_keys_like_others() {
+    let mut set = Builder::<u64>::default().max_range(32).build_set(MemoryMap::new()).unwrap();
+    for key in [0, u64::MAX] {
+        set.insert(&key).unwrap();
+        assert!(set.contains(&key));
+    }
+    assert!(
+        set.contains_range(u64::MAX - 40..) && set.contains_range(..=3) && set.contains_range(u64::MAX..)
+    );
+    assert!(set.contains_range::<u64>(..), "too long to be looked up");
+    assert!(!set.contains_range_exactly(100..=u64::MAX - 100).unwrap(), "found by looking through all keys");
+    assert!(!set.contains_range((Excluded(u64::MAX), Bound::Unbounded)));
+}
+
+#[test]
+fn strings_are_known_by_their_first_bytes() {
+    let mut set = Builder::<String>::default().error_rate(1e-9).build_set(MemoryMap::new()).unwrap();
+    assert!(set.insert("0123456789abcdef").unwrap());
+    assert!(!set.insert("0123456789abcdef, and more").unwrap(), "one key to the filter");
+    assert!(set.contains("0123456789abcdef, and else"));
+    assert!(set.contains_range::<str>((Included("0123456789abcdee"), Included("0123456789abcdeg"))));
+    assert!(set.contains_range::<str>((Excluded("0123456789abcdef"), Included("0123456789abcdef1"))));
+    assert!(!set.contains_range::<str>((Included("b"), Excluded("b"))), "nothing but b, which is not there");
+    assert!(!set.contains_range::<str>((Included("c"), Included("b"))));
+}
+
+#[test]
+fn files_are_read_as_filters_of_the_same_keys_only() {
+    let filter = Builder::<u64>::default().max_range(32).from_keys([1u64, 2, 3]).unwrap();
+    let bytes = filter.to_bytes();
+    assert!(AdaptiveRangeFilter::<u64>::from_bytes(&bytes).unwrap().contains(&2));
+    assert_eq!(AdaptiveRangeFilter::<u64>::from_bytes(&bytes).unwrap().max_range(), 32);
+    assert!(matches!(
+        AdaptiveRangeFilter::<i64>::from_bytes(&bytes),
+        Err(ReadError::Field { field: "type of keys", .. })
+    ));
+    assert!(matches!(
+        AdaptiveRangeFilter::<u32>::from_bytes(&bytes),
+        Err(ReadError::Field { field: "bits of a key", .. })
+    ));
+    let addresses = Builder::<Ipv4Addr>::default().from_keys([Ipv4Addr::LOCALHOST]).unwrap().to_bytes();
+    assert!(AdaptiveRangeFilter::<u32>::from_bytes(&addresses).is_err());
+    assert!(matches!(
+        crate::AdaptiveFilter::from_bytes(&bytes),
+        Err(ReadError::WrongKind { expected: 2, found: 4 })
+    ));
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let range = |keys| Builder::<u64>::default().max_range(keys).build().map(|filter| filter.max_range());
+    assert!(matches!(range(0), Err(BuildError::OutOfRange { what: "max_range", .. })));
+    assert!(matches!(range(65_537), Err(BuildError::OutOfRange { .. })));
+    assert_eq!((range(1).unwrap(), range(33).unwrap(), range(65_536).unwrap()), (1, 64, 65_536));
+    let partitions = |most| Builder::<u64>::default().max_partitions(most).build().is_ok();
+    assert_eq!([1, 2, 65_535, 65_536].map(partitions), [false, true, true, false]);
+    let bits = |bits| Builder::<u64>::default().max_range(65_536).remainder_bits(bits).build().is_ok();
+    assert_eq!([0, 1, 44, 45].map(bits), [false, true, true, false]);
+    assert!(Builder::<u8>::default().max_range(512).build().is_err(), "more than there are keys");
+}
+
+/// From keys in any order it is the same filter as from keys in the order of their hashes, and as from single inserts.
+#[test]
+fn a_filter_that_is_loaded_is_the_one_that_is_filled() {
+    let builder =
+        Builder::<u64>::default().hasher(Hasher::fast()).max_range(32).quotient_bits(9).remainder_bits(9);
+    let mut random = Random(5);
+    // Some in one partition, some alone, one twice.
+    let mut keys: Vec<u64> = (0..200).map(|_| random.next()).collect();
+    keys.extend(7_000..7_020);
+    keys.push(7_000);
+    let loaded = builder.clone().from_keys(&keys).unwrap();
+    let mut set = builder.build_set(MemoryMap::new()).unwrap();
+    assert_eq!(set.insert_batch(&keys).unwrap(), 220);
+    assert!(loaded.to_bytes() == set.filter().to_bytes());
+    assert_eq!(set.try_extend(keys.iter().copied()).unwrap(), 0);
+    let mut codes = Vec::new();
+    set.for_each_code(|code| codes.push(code as u64)).unwrap();
+    codes.sort_unstable();
+    keys.pop();
+    keys.sort_unstable();
+    assert_eq!(codes, keys);
+    let suffixes: usize = loaded.iter().map(|fingerprint| fingerprint.suffixes.iter().count()).sum();
+    assert_eq!(suffixes, 220);
+}
+
+/// The rate that was asked for holds for ranges far from keys and next to them, fresh and grown.
+#[test]
+fn the_error_rate_holds_next_to_keys_too() {
+    let (rate, keys) = (0.02, 20_000u64);
+    let mut random = Random(11);
+    let mut set = Builder::<u64>::default().error_rate(rate).max_range(32).hasher(Hasher::fast());
+    set = set.quotient_bits(6);
+    let mut set = set.build_set(MemoryMap::new()).unwrap();
+    // Far enough from each other that ranges between them are empty.
+    let keys: Vec<u64> = (0..keys).map(|number| number << 20 | random.below(1 << 10)).collect();
+    set.insert_batch(&keys).unwrap();
+    assert!(set.filter().expected_error_rate() <= rate && set.filter().highest_error_rate() <= rate);
+    let count = |wrong: &dyn Fn(u64) -> bool| keys.iter().filter(|key| wrong(**key)).count() as f64;
+    for distance in [1u64, 2, 5, 16, 31, 32, 33, 1 << 15] {
+        let wrong = count(&|key| set.contains_range(key + distance..key + distance + 32));
+        // Four standard deviations above.
+        let most = rate * 20_000.0 + 4.0 * (rate * 20_000.0).sqrt();
+        assert!(
+            wrong <= most,
+            "{wrong} of 20,000 at {distance}, expected {}",
+            set.filter().expected_error_rate()
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! A model: every range of a small universe, after every operation, with hashes of all qualities.
+
+mod cases;
+mod failures;
+
+use std::collections::BTreeSet;
+use std::ops::{Bound, RangeInclusive};
+
+use super::*;
+use crate::Hasher;
+use crate::adaptive::{Adapted, Record};
+use crate::reverse_map::MemoryMap;
+use twiceshy_testkit::Random;
+
+type Checking = AdaptiveRangeSet<u8, MemoryMap>;
+
+/// A set of numbers of eight bits, which is asked for every range after every operation.
+struct Checked {
+    set: Checking,
+    members: BTreeSet<u8>,
+    /// Ranges that were mistaken, with the members there were.
+    fixed: Vec<(RangeInclusive<u8>, BTreeSet<u8>)>,
+    /// A filter from before, and what was learned and what came and went since.
+    snapshot: AdaptiveRangeFilter<u8>,
+    journal: Vec<Record>,
+}
+
+fn builder(hasher: Hasher, random: &mut Random) -> Builder<u8> {
+    Builder::default()
+        .hasher(hasher)
+        .max_range(1 << random.below(6))
+        .max_partitions(if random.below(2) == 0 { 300 } else { 2 + random.below(6) as u32 })
+        .quotient_bits(1 + random.below(4) as u32)
+        .remainder_bits(1 + random.below(4) as u32)
+        .limits(3, 20)
+}
+
+impl Checked {
+    fn new(builder: Builder<u8>) -> Self {
+        Self::of(builder.build_set(MemoryMap::new()).unwrap())
+    }
+
+    fn of(set: Checking) -> Self {
+        let snapshot = set.filter().clone();
+        let (members, fixed, journal) = Default::default();
+        Self { set, members, fixed, snapshot, journal }
+    }
+
+    fn insert(&mut self, member: u8) {
+        assert_eq!(self.set.insert(&member).unwrap(), self.members.insert(member));
+        self.journal.push(Record::Inserted(self.set.filter().coded(&member).hash()));
+    }
+
+    fn remove(&mut self, member: u8) {
+        assert_eq!(self.set.remove(&member).unwrap(), self.members.remove(&member));
+        self.journal.push(Record::Removed(self.set.filter().coded(&member).hash()));
+    }
+
+    fn is_member(&self, range: &RangeInclusive<u8>) -> bool {
+        !range.is_empty() && self.members.range(range.clone()).next().is_some()
+    }
+
+    fn is_looked_up(&self, range: &RangeInclusive<u8>) -> bool {
+        let size = self.set.filter().max_range();
+        let partitions = u64::from(*range.end()) / size - u64::from(*range.start()) / size + 1;
+        partitions <= self.set.filter().max_partitions().into()
+    }
+
+    fn adapt(&mut self, range: RangeInclusive<u8>) {
+        let (is_member, was_positive) = (self.is_member(&range), self.set.contains_range(range.clone()));
+        let before = self.set.filter().to_bytes();
+        let adapted = self.set.adapt_range(range.clone()).unwrap();
+        let is_looked_up = range.is_empty() || self.is_looked_up(&range);
+        match adapted {
+            Adapted::WasMember => assert!(is_member, "{range:?}"),
+            Adapted::Fixed { .. } => assert!(was_positive && !is_member, "{range:?}"),
+            Adapted::NotPositive => assert!(!is_looked_up || !is_member && !was_positive),
+            Adapted::Vanished => panic!("every fingerprint has a key"),
+        }
+        if !matches!(adapted, Adapted::Fixed { .. }) {
+            assert!(
+                self.set.filter().to_bytes() == before,
+                "{range:?}: {adapted:?}, and something has changed"
+            );
+            return;
+        }
+        assert!(!self.set.contains_range(range.clone()), "{range:?} is still mistaken");
+        for part in self.set.filter().coded_parts(range.clone()) {
+            self.journal.extend(self.set.filter().separate_record_of(part.row()));
+        }
+        self.fixed.push((range, self.members.clone()));
+    }
+
+    /// All ranges of some lengths, with what the filter says.
+    fn answers(&self, lengths: &[u8]) -> Vec<(RangeInclusive<u8>, bool)> {
+        let ranges = (0..=u8::MAX).flat_map(|start| {
+            lengths.iter().filter_map(move |length| Some(start..=start.checked_add(*length)?))
+        });
+        ranges.map(|range| (range.clone(), self.set.contains_range(range))).collect()
+    }
+
+    /// Every range of these lengths, in a batch, too.
+    fn check(&mut self, lengths: &[u8]) {
+        self.set.validate().unwrap();
+        assert_eq!(self.set.len(), self.members.len() as u64);
+        let answers = self.answers(lengths);
+        let ranges: Vec<_> = answers.iter().map(|(range, _)| range.clone()).collect();
+        let mut found = vec![true; ranges.len()];
+        self.set.contains_range_batch(&ranges, &mut found);
+        for ((range, is_positive), found) in answers.into_iter().zip(found) {
+            assert_eq!(is_positive, found, "{range:?} in a batch");
+            assert!(is_positive || !self.is_member(&range), "{range:?} is lost");
+            assert!(is_positive || self.is_looked_up(&range));
+            // All of them would take most of the test's time.
+            if range.start().is_multiple_of(16) {
+                assert_eq!(
+                    self.set.lookup_range(range.clone()).unwrap(),
+                    self.is_member(&range),
+                    "{range:?}"
+                );
+            }
+        }
+        let keys: Vec<u8> = (0..=u8::MAX).collect();
+        let mut found = vec![true; keys.len()];
+        self.set.contains_batch(&keys, &mut found);
+        for (key, found) in keys.iter().zip(found) {
+            assert_eq!(self.set.contains(key), found);
+            assert_eq!(self.set.contains_range(key..=key), found);
+            assert!(found || !self.members.contains(key), "{key} is lost");
+            assert_eq!(self.set.lookup(key).unwrap(), self.members.contains(key));
+        }
+        for (range, then) in &self.fixed {
+            let is_new = self.members.iter().any(|member| !then.contains(member));
+            let is_mistaken = self.set.contains_range(range.clone());
+            assert!(is_new || self.is_member(range) || !is_mistaken, "{range:?} is mistaken again");
+        }
+    }
+
+    /// A set like this one that was saved and read. Chosen hashes are known to the test only.
+    fn reload(&mut self) {
+        if *self.set.filter().hasher() != Hasher::fast() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        self.set.write_to(&mut bytes).unwrap();
+        let read = AdaptiveRangeSet::<u8, _>::read_from(bytes.as_slice()).unwrap();
+        assert!(read.filter().to_bytes() == self.set.filter().to_bytes());
+        self.set = read;
+    }
+
+    /// The set from its snapshot, its map and its journal, all at once or record by record.
+    fn recover(&mut self, at_once: bool) {
+        let filter = self.snapshot.clone();
+        let map = self.set.map().clone();
+        self.set = match at_once {
+            true => Checking::recover(&filter, map, self.journal.iter().cloned()).unwrap(),
+            false => {
+                let mut set = Checking::from_parts(filter, map);
+                let of = |record: &&Record| matches!(record, Record::Separate(_));
+                for record in self.journal.iter().filter(|record| !of(record)) {
+                    set.replay(record).unwrap();
+                }
+                for record in self.journal.iter().filter(of) {
+                    set.replay(record).unwrap();
+                }
+                set.recount().unwrap();
+                set
+            }
+        };
+        self.take_snapshot();
+    }
+
+    fn take_snapshot(&mut self) {
+        self.snapshot = self.set.filter().clone();
+        self.journal.clear();
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.set.merge_from(&other.set).unwrap();
+        self.members.extend(other.members);
+        self.fixed.extend(other.fixed);
+        self.take_snapshot();
+    }
+}
+
+pub(super) fn hashers() -> [Hasher; 3] {
+    fn good(bytes: &[u8], index: u32) -> u64 {
+        Hasher::fast().word_bytes(bytes, index)
+    }
+    [
+        Hasher::fast(),
+        Hasher::chosen(|bytes, index| good(bytes, index) & if index == 0 { 0xe0 << 56 } else { u64::MAX }),
+        Hasher::chosen(|bytes, index| if index == 0 { 0 } else { good(bytes, index) }),
+    ]
+}
+
+#[test]
+fn no_range_is_lost_and_no_mistake_is_made_twice() {
+    let runs = twiceshy_testkit::effort::times("TWICESHY_STEPS", 6_000) / 150;
+    for seed in 0..runs {
+        let mut random = Random(seed);
+        let hasher = hashers()[random.below(3) as usize].clone();
+        let builder = builder(hasher, &mut random);
+        let mut checked = Checked::new(builder.clone());
+        let all: Vec<u8> = (0..100).collect();
+        for step in 1..=60 {
+            let (key, size) = (random.next() as u8, checked.set.filter().max_range() as u8);
+            let lengths = [0, 1, size - 1, size, random.next() as u8 % 64, random.next() as u8];
+            let before = checked.answers(&lengths);
+            let kind = random.below(24);
+            match kind {
+                0..=5 => checked.insert(key),
+                // A partition that fills up.
+                6..=7 => checked.insert(key & 0x1f),
+                8 => {
+                    let mut other = Checked::new(builder.clone());
+                    (0..random.below(12)).for_each(|_| other.insert(random.next() as u8));
+                    (0..random.below(12)).for_each(|_| other.adapt(0..=random.next() as u8 % 8));
+                    checked.merge(other);
+                }
+                9..=10 => checked.remove(key & 0x3f),
+                11..=12 => checked.adapt(key..=key),
+                13..=16 => checked.adapt(key..=key.saturating_add(random.below(40) as u8)),
+                17 => checked.set.grow().unwrap(),
+                18 => checked.set.shrink_to_fit().unwrap(),
+                19 => checked.set.rejuvenate().unwrap(),
+                20 => checked.reload(),
+                21 => checked.recover(random.below(2) == 0),
+                22 => checked.take_snapshot(),
+                _ => checked.members.clone().iter().take(3).for_each(|&member| checked.remove(member)),
+            }
+            // Only what is inserted or merged in makes a range positive; a recovery may forget what only a removal told.
+            if !matches!(kind, 0..=8 | 21) {
+                for (range, was_positive) in before {
+                    assert!(
+                        was_positive || !checked.set.contains_range(range.clone()),
+                        "{kind}: {range:?} appeared"
+                    );
+                }
+            }
+            checked.check(if step % 30 == 0 { &all } else { &lengths });
+        }
+    }
+}
+
+/// Bounds of every kind are those of `std`.
+#[test]
+fn every_kind_of_bound_is_understood() {
+    let mut set = Builder::<u8>::default().max_range(16).max_partitions(100).hasher(Hasher::fast());
+    set = set.quotient_bits(8).remainder_bits(40);
+    let mut set = set.build_set(MemoryMap::new()).unwrap();
+    for member in [0, 3, 17, 64, 255] {
+        set.insert(&member).unwrap();
+    }
+    let bounds = |key: u8| [Bound::Included(key), Bound::Excluded(key)];
+    let all = || (0..=u8::MAX).flat_map(bounds).chain([Bound::Unbounded]);
+    for start in all() {
+        for end in all() {
+            let range = (start, end);
+            let want =
+                [0u8, 3, 17, 64, 255].iter().any(|member| std::ops::RangeBounds::contains(&range, member));
+            assert_eq!(set.contains_range(range), want, "{range:?}");
+            assert_eq!(set.contains_range_exactly(range).unwrap(), want, "{range:?}");
+        }
+    }
+}
