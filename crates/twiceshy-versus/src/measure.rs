@@ -15,7 +15,7 @@ use crate::clock;
 use crate::op::Op;
 use crate::pages::{self, Cushion};
 use crate::pair::{Pair, Side, Turn, summarise, take_turns};
-use crate::plan::{Hash, Plan};
+use crate::plan::{Hash, Plan, RANGE};
 use crate::report::{HugePages, Row};
 use crate::stats::percentile;
 
@@ -160,7 +160,10 @@ impl<'a> Session<'a> {
     /// Fills a pair of tables and does everything that needs a filled pair.
     fn filled_tables(&mut self) {
         use Op::{ContainsAbsent, ContainsAbsentTwoThreads, ContainsBatchAbsent, ContainsBatchPresent};
-        use Op::{ContainsPresent, Insert, InsertLastTenth, Remove};
+        use Op::{
+            ContainsPresent, Insert, InsertLastTenth, RangeAbsent, RangeAbsentCorrelated, RangeBatchAbsent,
+            Remove,
+        };
         let inserts = [Insert, InsertLastTenth];
         let others = [
             ContainsAbsent,
@@ -168,6 +171,9 @@ impl<'a> Session<'a> {
             ContainsBatchAbsent,
             ContainsBatchPresent,
             ContainsAbsentTwoThreads,
+            RangeAbsent,
+            RangeAbsentCorrelated,
+            RangeBatchAbsent,
             Remove,
         ];
         if !self.wants(&inserts) && !self.wants(&others) {
@@ -189,6 +195,7 @@ impl<'a> Session<'a> {
         if self.wants(&others) {
             self.contains(&tables, &absent, [ContainsAbsent, ContainsBatchAbsent]);
             self.two_threads(&tables, &absent);
+            self.ranges(&tables, &absent);
             drop(absent);
             let items = self.plan.items() as u64;
             let chosen = |number| scatter(number ^ !self.plan.seed) % items;
@@ -284,6 +291,42 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Ranges without a key, anywhere and next to keys, one by one and as batches. Each row has the error rate of its own
+    /// queries.
+    fn ranges(&mut self, tables: &Tables, absent: &Pair<Vec<u64>>) {
+        if !tables.ours.ranges() {
+            return;
+        }
+        let (chunks, of_points) = (self.plan.query_chunks(), self.error_rate);
+        let starts =
+            |start: &dyn Fn(u64) -> u64| -> Vec<u64> { (0..absent.ours.len() as u64).map(start).collect() };
+        let anywhere = starts(&|number| self.plan.absent(number).min(u64::MAX - RANGE));
+        let after_keys = starts(&|number| self.plan.after_a_key(number));
+        let mut found = vec![false; self.plan.query_chunk()];
+        for (op, starts, in_batches) in [
+            (Op::RangeAbsent, &anywhere, false),
+            (Op::RangeAbsentCorrelated, &after_keys, false),
+            (Op::RangeBatchAbsent, &anywhere, true),
+        ] {
+            if !self.wants(&[op]) {
+                continue;
+            }
+            let mut mistakes = 0;
+            let turns = take_turns(chunks, |side, chunk| {
+                let (table, starts) = (tables.get(side), nth_chunk(starts, chunk, chunks + 1));
+                let (seconds, hit) = clock::time(|| match in_batches {
+                    true => table.contains_range_batch(starts, &mut found),
+                    false => table.contains_ranges(starts),
+                });
+                mistakes += if side == Side::Ours { hit } else { 0 };
+                Turn { operations: starts.len() as u64, seconds }
+            });
+            self.error_rate = Some(mistakes as f64 / starts.len() as f64);
+            self.push_speed(op, &turns);
+        }
+        self.error_rate = of_points;
+    }
+
     /// Stops if an answer is wrong: the speed of wrong answers is of no interest.
     fn check(&self, op: Op, hits: Pair<u64>, queries: u64) {
         let (name, op_name) = (self.kinds.ours.name(), op.name());
@@ -368,14 +411,16 @@ impl<'a> Session<'a> {
     /// Whole tables from sorted hashes.
     fn bulk_load(&mut self) {
         let op = Op::BulkLoad;
-        if !self.wants(&[op]) || self.hash == Hash::Own {
+        // Filters that take raw hashes are loaded with these, others with keys; the yardstick always has hashes.
+        if !self.wants(&[op]) || self.hash != self.kinds.ours.hashes()[0] {
             return;
         }
-        let sorted = Pair { ours: &self.items.ours, theirs: &self.items.theirs }.map(|items| {
-            let mut items = items.clone();
-            items.sort_unstable();
-            items
-        });
+        let count = self.plan.items() as u64;
+        let hashes = (0..count).map(|number| self.plan.present(Hash::Raw, number));
+        let theirs = prepared(self.kinds.theirs, self.plan, Hash::Raw, hashes);
+        let mut sorted = Pair { ours: self.items.ours.clone(), theirs };
+        self.kinds.ours.sort_for_load(self.plan, &mut sorted.ours);
+        self.kinds.theirs.sort_for_load(self.plan, &mut sorted.theirs);
         // A table of one item tells whether there is such a way at all.
         if self.kinds.ours.load_sorted(self.plan, &sorted.ours[..1]).is_none() {
             return;
@@ -386,6 +431,16 @@ impl<'a> Session<'a> {
             Turn { operations: sorted.len() as u64, seconds }
         });
         self.push_speed(op, &turns);
+        self.compare_with_own_inserts(op);
+    }
+
+    /// Says how many times as fast as our own single inserts something is, if these were measured.
+    fn compare_with_own_inserts(&mut self, op: Op) {
+        let speed = |op| self.rows.iter().find(|row| row.op == op).and_then(|row| row.mops);
+        let (Some(inserts), Some(speed)) = (speed(Op::Insert), speed(op)) else { return };
+        if let Some(row) = self.rows.last_mut().filter(|row| row.op == op) {
+            row.note = Some(format!("{:.1} times our own single inserts", speed / inserts));
+        }
     }
 
     /// Whole tables from unsorted items, each side in its fastest way.

@@ -38,6 +38,12 @@ pub(crate) enum Op {
     GrowInsert,
     /// Queries for items that were not inserted, after that growth.
     GrowContainsAbsent,
+    /// Queries for ranges without a key, of the longest length; the yardstick is asked for their first keys.
+    RangeAbsent,
+    /// The same right after a key, at every distance up to the longest length.
+    RangeAbsentCorrelated,
+    /// Many such ranges anywhere with one call.
+    RangeBatchAbsent,
     /// Hashing of keys of 8 bytes, and nothing else.
     HashOnly,
     /// Hashing of keys of 16 bytes.
@@ -65,6 +71,9 @@ impl Op {
             Self::GrowPeakBytes => "grow_peak_bytes",
             Self::GrowInsert => "grow_insert",
             Self::GrowContainsAbsent => "grow_contains_absent",
+            Self::RangeAbsent => "range_absent",
+            Self::RangeAbsentCorrelated => "range_absent_correlated",
+            Self::RangeBatchAbsent => "range_batch_absent",
             Self::HashOnly => "hash_only",
             Self::HashOnly16Bytes => "hash_only_16_bytes",
         }

@@ -44,6 +44,9 @@ pub(crate) struct Plan {
     pub(crate) quick: bool,
 }
 
+/// How many keys the ranges have.
+pub(crate) const RANGE: u64 = 32;
+
 impl Plan {
     pub(crate) fn slots(&self) -> u64 {
         1 << self.slots_log2
@@ -121,6 +124,12 @@ impl Plan {
             }
             Hash::Own => scatter(self.seed.wrapping_add(number)),
         }
+    }
+
+    /// The start of a range number `number` that comes right after a key.
+    pub(crate) fn after_a_key(&self, number: u64) -> u64 {
+        let key = self.present(Hash::Own, scatter(number ^ !self.seed) % self.items() as u64);
+        key.wrapping_add(1 + number % RANGE).min(u64::MAX - RANGE)
     }
 
     /// Absent item number `number`. A counter starts where the one of the inserted items never gets.

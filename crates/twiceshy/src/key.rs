@@ -28,6 +28,7 @@
 //! assert_eq!(("a", 258u16).key_bytes().as_ref(), [1, b'a', 2, 2, 1]);
 //! ```
 
+use crate::bits::word::in_two_registers;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -123,7 +124,9 @@ macro_rules! keys {
 
 keys! {
     [u8], Vec<u8>, str, String => |key| key;
-    u8, u16, u32, u64, u128, i8, i16, i32, i64, i128 => |key| key.to_le_bytes();
+    u8, u16, u32, u64, i8, i16, i32, i64 => |key| key.to_le_bytes();
+    u128 => |key| in_two_registers(*key).to_le_bytes();
+    i128 => |key| in_two_registers(key.cast_unsigned()).to_le_bytes();
     usize => |key| (*key as u64).to_le_bytes();
     isize => |key| (*key as i64).to_le_bytes();
     bool => |key| [u8::from(*key)];

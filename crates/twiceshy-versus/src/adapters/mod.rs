@@ -15,6 +15,7 @@ mod sbbf;
 mod twiceshy_adaptive;
 mod twiceshy_expandable;
 mod twiceshy_quotient;
+mod twiceshy_range;
 mod xorf;
 
 use std::any::Any;
@@ -36,6 +37,7 @@ pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_adaptive::PORTABLE,
     &twiceshy_adaptive::ADAPTED,
     &twiceshy_expandable::FAST,
+    &twiceshy_range::ADAPTIVE,
     YARDSTICK,
     &fastbloom::Fastbloom,
     &sbbf::Sbbf,
@@ -96,7 +98,12 @@ pub(crate) trait Kind: Sync {
         None
     }
 
-    /// A table from raw hashes in ascending order.
+    /// Puts items into the order in which [`load_sorted`](Self::load_sorted) takes them.
+    fn sort_for_load(&self, _plan: &Plan, items: &mut Vec<u64>) {
+        items.sort_unstable();
+    }
+
+    /// A table from items in that order: raw hashes, or keys if it only takes keys.
     fn load_sorted(&self, _plan: &Plan, _sorted: &[u64]) -> Option<Box<dyn Contender>> {
         None
     }
@@ -132,6 +139,8 @@ pub(crate) trait Filter: Sync + Sized + 'static {
     const BATCHES: bool = false;
     /// Whether [`merge`](Self::merge) and [`copy`](Self::copy) are there.
     const MERGES: bool = false;
+    /// Whether [`contains_range`](Self::contains_range) and its batch are there.
+    const RANGES: bool = false;
 
     /// Inserts a copy.
     fn insert(&mut self, item: u64);
@@ -150,6 +159,16 @@ pub(crate) trait Filter: Sync + Sized + 'static {
     /// All answers with one call.
     fn contains_batch(&self, _items: &[u64], _found: &mut [bool]) {
         unreachable!("no batches")
+    }
+
+    /// Whether there seems to be an item in the range of [`RANGE`](crate::plan::RANGE) items that begins with this one.
+    fn contains_range(&self, _start: u64) -> bool {
+        unreachable!("no ranges")
+    }
+
+    /// All answers with one call.
+    fn contains_range_batch(&self, _starts: &[u64], _found: &mut [bool]) {
+        unreachable!("no ranges")
     }
 
     /// A copy of the table.
@@ -173,6 +192,11 @@ pub(crate) trait Contender: Any + Sync {
     fn batches(&self) -> bool;
     /// Asks for all of them with one call.
     fn contains_batch(&self, items: &[u64], found: &mut [bool]) -> u64;
+    fn ranges(&self) -> bool;
+    /// How many ranges that begin with these seem to have items; for a filter without ranges, how many of the items.
+    fn contains_ranges(&self, starts: &[u64]) -> u64;
+    /// Asks for all of them with one call, if there is one.
+    fn contains_range_batch(&self, starts: &[u64], found: &mut [bool]) -> u64;
     fn removes(&self) -> bool;
     /// How many were removed.
     fn remove_all(&mut self, items: &[u64]) -> u64;
@@ -208,6 +232,29 @@ impl<F: Filter> Contender for F {
 
     fn contains_batch(&self, items: &[u64], found: &mut [bool]) -> u64 {
         Filter::contains_batch(self, items, found);
+        black_box(found.iter().map(|&found| u64::from(found)).sum())
+    }
+
+    fn ranges(&self) -> bool {
+        F::RANGES
+    }
+
+    fn contains_ranges(&self, starts: &[u64]) -> u64 {
+        if !F::RANGES {
+            return self.contains_all(starts);
+        }
+        let mut found = 0;
+        for &start in starts {
+            found += u64::from(self.contains_range(start));
+        }
+        black_box(found)
+    }
+
+    fn contains_range_batch(&self, starts: &[u64], found: &mut [bool]) -> u64 {
+        if !F::RANGES {
+            return self.contains_all(starts);
+        }
+        Filter::contains_range_batch(self, starts, found);
         black_box(found.iter().map(|&found| u64::from(found)).sum())
     }
 

@@ -24,7 +24,8 @@ use twiceshy::hash::HashKey;
 use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
 use twiceshy::{
-    AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, adaptive, quotient,
+    AdaptiveFilter, AdaptiveRangeFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter,
+    adaptive, adaptive_range, quotient,
 };
 
 const SLOTS_LOG2: u32 = 16;
@@ -91,6 +92,15 @@ const OPERATIONS: &[Operation] = &[
     ("set remove", set_remove),
     ("set adapt", set_adapt),
     ("set rejuvenate, after adapting", set_rejuvenate),
+    ("adaptive range insert, whole fill", adaptive_range_insert),
+    ("adaptive range contains_range, absent", || asked(absent(), &full_adaptive_range(), in_range)),
+    ("adaptive range contains_range, next to a key", || {
+        let starts =
+            (0..QUERIES).map(|number| item(number % ITEMS).wrapping_add(1 + number % RANGE)).collect();
+        asked(starts, &full_adaptive_range(), in_range)
+    }),
+    ("adaptive range contains_range_batch, absent", adaptive_range_batch),
+    ("adaptive range bulk load, sorted", adaptive_range_load),
     ("expandable insert, whole fill", || expandable_insert(0)),
     ("expandable insert, last tenth", || expandable_insert(ITEMS - TENTH)),
     ("expandable contains, absent", || asked(absent(), &full_expandable(), ExpandableFilter::contains_hash)),
@@ -394,6 +404,54 @@ fn adaptive_grow() -> u64 {
     let keys = Keys(sorted.iter().map(|hash| (*hash, 0)).collect());
     measured(|| filter.grow_hashes(&keys)).expect("there is memory");
     filter.len()
+}
+
+// The adaptive range filter, with the keyed hash.
+
+/// How many keys ranges have.
+const RANGE: u64 = 32;
+
+fn adaptive_range() -> adaptive_range::Builder<u64> {
+    let builder = AdaptiveRangeFilter::builder().quotient_bits(SLOTS_LOG2).remainder_bits(REMAINDER_BITS);
+    builder.max_range(RANGE).growth(Growth::Refuse).hasher(keyed())
+}
+
+fn insert_range(filter: &mut AdaptiveRangeFilter<u64>, keys: &[u64]) {
+    for key in keys {
+        if let Insertion::Covered(ticket) = filter.insert(key).expect("there is room") {
+            filter.insert_covered(&ticket).expect("nothing happened in between");
+        }
+    }
+}
+
+fn adaptive_range_insert() -> u64 {
+    let (mut filter, keys) = (adaptive_range().build().expect("a valid shape"), items(0..ITEMS));
+    measured(|| insert_range(&mut filter, &keys));
+    ITEMS
+}
+
+fn full_adaptive_range() -> AdaptiveRangeFilter<u64> {
+    let mut filter = adaptive_range().build().expect("a valid shape");
+    insert_range(&mut filter, &items(0..ITEMS));
+    filter
+}
+
+fn in_range(filter: &AdaptiveRangeFilter<u64>, start: u64) -> bool {
+    filter.contains_range(start..start.saturating_add(RANGE))
+}
+
+fn adaptive_range_batch() -> u64 {
+    let (filter, mut found) = (full_adaptive_range(), vec![false; QUERIES as usize]);
+    let ranges: Vec<_> = absent().iter().map(|start| *start..start.saturating_add(RANGE)).collect();
+    measured(|| filter.contains_range_batch(&ranges, &mut found));
+    QUERIES
+}
+
+fn adaptive_range_load() -> u64 {
+    let (filter, mut keys) = (adaptive_range().build().expect("a valid shape"), items(0..ITEMS));
+    keys.sort_by_key(|key| filter.coded(key).hash());
+    let filter = measured(|| adaptive_range().from_sorted(&keys));
+    filter.expect("sorted, and they fit").len()
 }
 
 // The adaptive set. What its map in memory does is counted, too.

@@ -42,6 +42,25 @@ pub(crate) const fn with_bit(word: u64, i: u32, value: bool) -> u64 {
     word & !(1 << i) | (value as u64) << i
 }
 
+/// The same number, whose halves the compiler then has in registers. Left alone, it may read a number that was just written,
+/// in two halves, as one vector. The CPU cannot give it that before both halves have left for the cache, which they do only after
+/// everything that was written before: in a table that is not in the cache, one insert waits then for the other.
+#[inline(always)]
+pub(crate) fn in_two_registers(number: u128) -> u128 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (mut low, mut high) = (number as u64, (number >> 64) as u64);
+        #[expect(unsafe_code, reason = "no instruction at all, but the compiler does not know that")]
+        // SAFETY: nothing is done.
+        unsafe {
+            std::arch::asm!("/* {0} {1} */", inout(reg) low, inout(reg) high, options(pure, nomem, nostack, preserves_flags));
+        }
+        u128::from(high) << 64 | u128::from(low)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    number
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use crate::table::{Layout, Table};
 pub(super) const FAR: usize = 32;
 
 /// How many keys ahead it is asked for again, to be in the first-level cache when it is looked at.
-pub(super) const NEAR: usize = 8;
+const NEAR: usize = 8;
 
 /// Keys that are hashed together, many times [`FAR`] and few enough for the stack.
 pub(super) const CHUNK: usize = 512;

@@ -8,15 +8,14 @@
 
 use super::glance::{Glance, MASKS};
 use super::{Layout, Table};
-use crate::bits::word::low_mask;
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
-    /// What keeps each slot, but for its lowest `ignored` bits, from being a prefix of `window`, in which these are 0: 0 in
-    /// the lanes that are one. With `stops` set to 0 instead of all ones, slots have no stop bits, and must be equal.
+    /// What keeps each slot, but for its lowest bits that are set in `ignored`, from being a prefix of `window`, in which these
+    /// are 0: 0 in the lanes that are one. With `stops` set to 0 instead of all ones, slots have no stop bits, and must be equal.
     #[inline(always)]
-    fn contradictions(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
+    fn contradictions(&self, glance: &Glance, window: u64, ignored: u64, stops: u64) -> u64 {
         let ones = self.lanes.ones;
-        let slots = glance.slots & !ones.wrapping_mul(low_mask(ignored));
+        let slots = glance.slots & !ones.wrapping_mul(ignored);
         let through_stop = slots ^ slots.wrapping_sub(ones);
         (slots ^ window.wrapping_mul(ones)) & !(through_stop & stops)
     }
@@ -29,9 +28,9 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 
     /// Slots of the run that are prefixes of `window`, as bits. Only the lowest one is certain: 0 if there is none. The lowest
-    /// `ignored` bits of a slot are something else, and 0 in the window; `stops` is all ones, or 0 if slots have no stop bits.
+    /// bits of a slot that are set in `ignored` are something else, and 0 in the window; `stops` is all ones, or 0 if slots have no stop bits.
     #[inline(always)]
-    pub(crate) fn prefixes_at_glance(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
+    pub(crate) fn prefixes_at_glance(&self, glance: &Glance, window: u64, ignored: u64, stops: u64) -> u64 {
         // The lowest lane that is 0 is found for certain.
         let wrong = self.contradictions(glance, window, ignored, stops);
         wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance)

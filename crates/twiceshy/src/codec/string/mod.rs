@@ -56,6 +56,8 @@ pub(crate) struct Strings<P> {
     slot_bits: u32,
     /// All ones if strings end with a stop bit, else 0.
     stops: u64,
+    /// The bits of a head that are not of its string.
+    own: u64,
     payload: P,
 }
 
@@ -93,7 +95,8 @@ impl<P: Payload> Strings<P> {
     #[inline(always)]
     pub(crate) fn new(shape: &Shape, has_stop: bool, payload: P) -> Self {
         let stops = if has_stop { u64::MAX } else { 0 };
-        Self { position_bits: shape.position_bits(), slot_bits: shape.slot_bits(), stops, payload }
+        let (position_bits, slot_bits) = (shape.position_bits(), shape.slot_bits());
+        Self { position_bits, slot_bits, stops, own: low_mask(payload.head_bits()), payload }
     }
 
     #[inline(always)]
@@ -101,10 +104,16 @@ impl<P: Payload> Strings<P> {
         self.payload
     }
 
+    /// The bits of a head that are not of its string; known when it is compiled if there are none.
+    #[inline(always)]
+    fn own(&self) -> u64 {
+        if self.payload.head_bits() == 0 { 0 } else { self.own }
+    }
+
     /// The part of a head that is not of the string.
     #[inline(always)]
     pub(crate) fn own_bits(&self, head: u64) -> u64 {
-        head & low_mask(self.payload.head_bits())
+        head & self.own()
     }
 
     /// Bits of a fingerprint that follow from where it is.
@@ -338,8 +347,7 @@ impl<P: Payload> Strings<P> {
     ) -> bool {
         let (home, window) = table.address().home_and_window(cpu, first_word);
         table.prefetch_block(home);
-        let own_bits = self.payload.head_bits();
-        let window = window & !low_mask(own_bits);
+        let (own_bits, window) = (self.payload.head_bits(), window & !self.own());
         let value = window | u64::from(self.has_stop()) << own_bits | own;
         table.insert_at_glance(cpu, home, value, |table, glance| {
             // All entries have one slot and are as long or shorter, so the new one is no prefix of them.
@@ -385,8 +393,7 @@ impl<P: Payload> Strings<P> {
     /// Slots of the run that are prefixes of the window, as bits, of which the lowest is certain: 0 if there is none.
     #[inline(always)]
     fn prefixes_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
-        let own_bits = self.payload.head_bits();
-        table.prefixes_at_glance(glance, window & !low_mask(own_bits), own_bits, self.stops)
+        table.prefixes_at_glance(glance, window & !self.own(), self.own(), self.stops)
     }
 
     /// Slot `i` of the string of the first `len` bits of a hash; the own bits of a head are 0.

@@ -8,7 +8,7 @@ use crate::codec::string::suffixes::SuffixSet;
 use crate::error::{BuildError, RebuildError};
 use crate::filter::adaptive::{self, Growth};
 use crate::filter::range::RangeKey;
-use crate::filter::range::partition::{Cut, DEFAULT_MAX_PARTITIONS, DEFAULT_MAX_RANGE};
+use crate::filter::range::partition::{Cut, DEFAULT_MAX_PARTITIONS, DEFAULT_MAX_RANGE, Partition};
 use crate::hash::{Hasher, Hashes, KeyWords};
 use crate::reverse_map::ReverseMap;
 
@@ -150,7 +150,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         let cut = reader.cut();
         let core = core.filled_with(keys.map(|key| {
             let (partition, suffix) = cut.split(key.code());
-            (KeyWords::new(reader.hasher(), partition), SuffixSet::of(suffix))
+            (KeyWords::new(reader.hasher(), Partition::<K>::new(partition)), SuffixSet::of(suffix))
         }))?;
         Ok(AdaptiveRangeFilter::from_core(core, reader))
     }

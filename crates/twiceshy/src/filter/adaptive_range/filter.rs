@@ -12,9 +12,9 @@ use crate::filter::core::InsertAtGlance;
 use crate::filter::protocol::{ReadOnly, drive};
 use crate::filter::range::RangeKey;
 use crate::filter::range::key::codes;
-use crate::filter::range::partition::Cut;
+use crate::filter::range::partition::{Cut, Partition};
 use crate::filter::range::query::{self, Asked, Boxes};
-use crate::hash::{Hashes, KeyWords, tried};
+use crate::hash::tried;
 use crate::mem::Memory;
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap};
@@ -167,15 +167,18 @@ impl<K: RangeKey + ?Sized> AdaptiveRangeFilter<K> {
     pub fn insert(&mut self, key: &K) -> Result<Insertion<SuffixSet>, InsertError> {
         let (partition, suffix) = self.reader.cut().split(key.code());
         let may_try = self.core().used_slots() < self.core().capacity();
-        let (hash, inserted) = tried(may_try, &mut *self, &partition, move |filter, first_word| {
-            InsertAtGlance { core: filter.core_mut(), first_word, own: suffix.into() }
+        let key = Partition::<K>::new(partition);
+        let (hash, inserted) = tried(may_try, &mut *self, &key, move |filter, first_word| InsertAtGlance {
+            core: filter.core_mut(),
+            first_word,
+            own: suffix.into(),
         });
         if inserted {
             self.core_mut().stored(hash);
             return Ok(Insertion::Stored);
         }
         let (core, reader) = self.parts();
-        core.insert(&KeyWords::with_first(reader.hasher(), partition, hash), &SuffixSet::of(suffix))
+        core.insert(&reader.words_of(partition, hash), &SuffixSet::of(suffix))
     }
 
     /// Counts a key that seemed to be there: call it when [`insert`](Self::insert) said
@@ -305,9 +308,16 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> AdaptiveRangeFilter<K, B> {
 }
 
 impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Boxes for AdaptiveRangeFilter<K, B> {
+    type Key = K;
+
     #[inline(always)]
     fn cut(&self) -> Cut {
         self.reader.cut()
+    }
+
+    #[inline(always)]
+    fn home<C: Cpu>(&self, cpu: C, hash: u64) -> Home {
+        self.core().table().address().home(cpu, hash)
     }
 
     #[inline(always)]
@@ -326,10 +336,11 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Boxes for AdaptiveRangeFilter<K, B> {
     }
 
     #[inline(always)]
-    fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: &Asked) -> bool {
+    fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool {
         let core = self.core();
         match core.strings().own_at_glance(cpu, core.table(), home, asked.hash) {
-            Some((is_there, suffix)) => is_there & asked.has(suffix),
+            // Branches, also where nobody guesses them: what is reckoned from memory fills the scheduler.
+            Some((is_there, suffix)) => is_there && asked.has(suffix),
             None => cpu.outlined(LookCloser { filter: self, asked }),
         }
     }
@@ -338,7 +349,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Boxes for AdaptiveRangeFilter<K, B> {
 /// [`meets`](Boxes::meets) for all runs.
 struct LookCloser<'a, K: RangeKey + ?Sized, B> {
     filter: &'a AdaptiveRangeFilter<K, B>,
-    asked: &'a Asked,
+    asked: Asked,
 }
 
 impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Kernel for LookCloser<'_, K, B> {
@@ -347,7 +358,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Kernel for LookCloser<'_, K, B> {
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { filter, asked } = self;
         let core = filter.core();
-        let words = KeyWords::with_first(filter.reader.hasher(), asked.partition, asked.hash);
+        let words = filter.reader.words_of(asked.partition, asked.hash);
         core.meets(cpu, &words, &asked.suffixes())
     }
 }

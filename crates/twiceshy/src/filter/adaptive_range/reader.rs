@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use crate::codec::string::suffixes::{SuffixSet, Suffixes};
 use crate::filter::protocol::Reader;
 use crate::filter::range::RangeKey;
-use crate::filter::range::partition::{Cut, Part};
+use crate::filter::range::partition::{Cut, Part, Partition};
 use crate::hash::{Hasher, Hashes, KeyWords};
 use crate::reverse_map::Row;
 
@@ -56,11 +56,6 @@ impl<K: ?Sized> Partitions<K> {
         Suffixes::new(cut.suffix_bits())
     }
 
-    /// The hash of a partition.
-    pub(super) fn hash(&self, partition: u128) -> u64 {
-        self.hasher.hash(&partition)
-    }
-
     /// How many bytes a code has in a row.
     fn code_bytes(&self) -> usize {
         self.cut.code_bits().div_ceil(8) as usize
@@ -92,6 +87,19 @@ impl<K: ?Sized> Partitions<K> {
     }
 }
 
+impl<K: RangeKey + ?Sized> Partitions<K> {
+    /// The hash of a partition.
+    pub(super) fn hash(&self, partition: u128) -> u64 {
+        self.hasher.hash(&Partition::<K>::new(partition))
+    }
+
+    /// All of the hash of a partition, given how it begins.
+    #[inline(always)]
+    pub(super) fn words_of(&self, partition: u128, first: u64) -> KeyWords<'_, Partition<K>> {
+        KeyWords::with_first(&self.hasher, Partition::new(partition), first)
+    }
+}
+
 impl<K: ?Sized> Hashes for Partitions<K> {
     #[inline(always)]
     fn hasher(&self) -> &Hasher {
@@ -102,11 +110,11 @@ impl<K: ?Sized> Hashes for Partitions<K> {
 impl<K: RangeKey + ?Sized> Reader for Partitions<K> {
     type Payload = Suffixes;
     type Words<'a>
-        = KeyWords<'a, u128>
+        = KeyWords<'a, Partition<K>>
     where
         K: 'a;
     type Owned<'a>
-        = KeyWords<'a, u128>
+        = KeyWords<'a, Partition<K>>
     where
         K: 'a;
 
@@ -115,7 +123,7 @@ impl<K: RangeKey + ?Sized> Reader for Partitions<K> {
     }
 
     fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        KeyWords::with_first(&self.hasher, self.key(row).0, row.hash)
+        self.words_of(self.key(row).0, row.hash)
     }
 
     fn value(&self, row: Row<'_>) -> SuffixSet {

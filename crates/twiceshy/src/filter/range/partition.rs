@@ -14,12 +14,14 @@
 //!
 //! Section 2.3 of *Aeris Filter*, after *Memento Filter*.
 
+use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use super::RangeKey;
-use crate::bits::word::low_mask;
+use crate::bits::word::{in_two_registers, low_mask};
 use crate::error::{BuildError, ReadError};
 use crate::filter::settings::in_range;
+use crate::key::Key;
 use crate::persist::expect;
 
 /// The most bits of a suffix: ranges of up to 65,536 keys lie in two partitions.
@@ -37,6 +39,8 @@ pub(crate) struct Cut {
     code_bits: u8,
     suffix_bits: u8,
     max_partitions: u16,
+    /// All ones.
+    last_suffix: u16,
 }
 
 /// Some neighbouring keys of one partition.
@@ -44,6 +48,58 @@ pub(crate) struct Cut {
 pub(crate) struct Part {
     pub(crate) partition: u128,
     pub(crate) suffixes: RangeInclusive<u16>,
+}
+
+/// The number of a partition, as it is hashed: as eight bytes where codes have no more, and else as sixteen.
+pub struct Partition<K: ?Sized> {
+    number: u128,
+    keys: PhantomData<fn(&K)>,
+}
+
+impl<K: ?Sized> Partition<K> {
+    #[inline(always)]
+    pub(crate) fn new(number: u128) -> Self {
+        Self { number, keys: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn number(self) -> u128 {
+        self.number
+    }
+}
+
+impl<K: ?Sized> Clone for Partition<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: ?Sized> Copy for Partition<K> {}
+
+/// The bytes of a [`Partition`]; which of the two is known when it is compiled.
+enum Bytes {
+    Eight([u8; 8]),
+    Sixteen([u8; 16]),
+}
+
+impl AsRef<[u8]> for Bytes {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Eight(bytes) => bytes,
+            Self::Sixteen(bytes) => bytes,
+        }
+    }
+}
+
+impl<K: RangeKey + ?Sized> Key for Partition<K> {
+    #[inline(always)]
+    fn key_bytes(&self) -> impl AsRef<[u8]> {
+        match K::CODE_BITS {
+            ..=64 => Bytes::Eight((self.number as u64).to_le_bytes()),
+            _ => Bytes::Sixteen(in_two_registers(self.number).to_le_bytes()),
+        }
+    }
 }
 
 impl Cut {
@@ -56,11 +112,12 @@ impl Cut {
         }
         let suffix_bits = max_range.next_power_of_two().trailing_zeros();
         let max_partitions = in_range("max_partitions", max_partitions, 2, u16::MAX.into())?;
-        Ok(Self {
-            code_bits: code_bits as u8,
-            suffix_bits: suffix_bits as u8,
-            max_partitions: max_partitions as u16,
-        })
+        Ok(Self::of(code_bits as u8, suffix_bits as u8, max_partitions as u16))
+    }
+
+    fn of(code_bits: u8, suffix_bits: u8, max_partitions: u16) -> Self {
+        let last_suffix = low_mask(suffix_bits.into()) as u16;
+        Self { code_bits, suffix_bits, max_partitions, last_suffix }
     }
 
     /// The bytes of a file that say how codes are cut.
@@ -75,7 +132,7 @@ impl Cut {
         let is_sound = (1..=128).contains(&code_bits)
             && suffix_bits <= code_bits.min(MOST_SUFFIX_BITS as u8)
             && max_partitions >= 2;
-        is_sound.then_some(Self { code_bits, suffix_bits, max_partitions })
+        is_sound.then(|| Self::of(code_bits, suffix_bits, max_partitions))
     }
 
     #[inline(always)]
@@ -91,7 +148,7 @@ impl Cut {
     /// The last suffix of a partition.
     #[inline(always)]
     pub(crate) fn last_suffix(self) -> u16 {
-        low_mask(self.suffix_bits()) as u16
+        self.last_suffix
     }
 
     /// The longest range that meets two partitions at most.
@@ -104,17 +161,22 @@ impl Cut {
         self.max_partitions.into()
     }
 
+    /// How far codes are shifted, as a number that the compiler knows to be small.
+    #[inline(always)]
+    fn shift(self) -> u32 {
+        self.suffix_bits() % 32
+    }
+
     /// Partition and suffix of a code.
     #[inline(always)]
     pub(crate) fn split(self, code: u128) -> (u128, u16) {
-        let bits = self.suffix_bits();
-        (code.unbounded_shr(bits), (code as u64 & low_mask(bits)) as u16)
+        (code >> self.shift(), code as u16 & self.last_suffix())
     }
 
     /// The code of a partition and a suffix.
     #[inline(always)]
     pub(crate) fn join(self, partition: u128, suffix: u16) -> u128 {
-        partition.unbounded_shl(self.suffix_bits()) | u128::from(suffix)
+        partition << self.shift() | u128::from(suffix)
     }
 
     /// Whether a range of codes meets more partitions than are looked up.

@@ -11,28 +11,35 @@
 
 use std::ops::RangeInclusive;
 
-use super::partition::{Cut, Part};
+use super::RangeKey;
+use super::partition::{Cut, Part, Partition};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::filter::batch::{FAR, NEAR};
-use crate::hash::{Hasher, Hashes};
+use crate::filter::batch::{self, Probe};
+use crate::hash::Hashes;
 use crate::table::Home;
 
 /// A filter of partitions, each with suffixes.
 pub(crate) trait Boxes: Hashes {
+    /// What its keys are.
+    type Key: RangeKey + ?Sized;
+
     /// How codes are cut.
     fn cut(&self) -> Cut;
+
+    /// Where a partition with this hash is.
+    fn home<C: Cpu>(&self, cpu: C, hash: u64) -> Home;
 
     /// Where a partition with this hash is, which is looked up now: asks for its memory.
     fn home_now<C: Cpu>(&self, cpu: C, hash: u64) -> Home;
 
-    /// Asks for the memory of a hash that is [`FAR`] ahead.
+    /// Asks for the memory of a hash that is [far](batch) ahead.
     fn ask_far<C: Cpu>(&self, cpu: C, hash: u64);
 
-    /// And of one that is [`NEAR`].
+    /// And of one that is near.
     fn ask_near<C: Cpu>(&self, cpu: C, hash: u64);
 
     /// Whether a partition may have one of these suffixes.
-    fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: &Asked) -> bool;
+    fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool;
 }
 
 /// Some neighbouring keys of one partition, and its hash.
@@ -88,8 +95,7 @@ fn contains_long<F: Boxes>(filter: &F, codes: RangeInclusive<u128>) -> bool {
     }
     let mut parts = cut.parts(&codes);
     loop {
-        let asked: Vec<Asked> =
-            parts.by_ref().take(AT_ONCE).map(|part| asked(filter.hasher(), part)).collect();
+        let asked: Vec<Asked> = parts.by_ref().take(AT_ONCE).map(|part| asked(filter, part)).collect();
         if dispatch(Any { filter, asked: &asked }) {
             return true;
         }
@@ -100,14 +106,16 @@ fn contains_long<F: Boxes>(filter: &F, codes: RangeInclusive<u128>) -> bool {
 }
 
 /// A part of a range with the hash of its partition.
-fn asked(hasher: &Hasher, part: Part) -> Asked {
+fn asked<F: Boxes>(filter: &F, part: Part) -> Asked {
     let (from, to) = part.suffixes.into_inner();
-    Asked { partition: part.partition, hash: hasher.hash(&part.partition), from, to }
+    let hash = filter.hasher().hash(&Partition::<F::Key>::new(part.partition));
+    Asked { partition: part.partition, hash, from, to }
 }
 
 /// Hashes a partition if that takes only a few of the CPU's own instructions; slowly by any means.
 #[inline(always)]
-fn hash<const SLOWLY: bool, C: Cpu>(cpu: C, hasher: &Hasher, partition: u128) -> Option<u64> {
+fn hash<const SLOWLY: bool, F: Boxes, C: Cpu>(cpu: C, filter: &F, partition: u128) -> Option<u64> {
+    let (hasher, partition) = (filter.hasher(), Partition::<F::Key>::new(partition));
     if SLOWLY { Some(hasher.hash_slowly(&partition)) } else { hasher.hash_at_once(cpu, &partition) }
 }
 
@@ -124,10 +132,10 @@ impl<const SLOWLY: bool, F: Boxes> Kernel for One<'_, SLOWLY, F> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { filter, partition, from, to } = self;
-        let Some(hash) = hash::<SLOWLY, C>(cpu, filter.hasher(), partition) else {
+        let Some(hash) = hash::<SLOWLY, F, C>(cpu, filter, partition) else {
             return cpu.outlined(One::<true, F> { filter, partition, from, to });
         };
-        filter.meets(cpu, filter.home_now(cpu, hash), &Asked { partition, hash, from, to })
+        filter.meets(cpu, filter.home_now(cpu, hash), Asked { partition, hash, from, to })
     }
 }
 
@@ -144,15 +152,17 @@ impl<const SLOWLY: bool, F: Boxes> Kernel for Two<'_, SLOWLY, F> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { filter, partition, from, to } = self;
-        let (hasher, next) = (filter.hasher(), partition + 1);
-        let hashes = (hash::<SLOWLY, C>(cpu, hasher, partition), hash::<SLOWLY, C>(cpu, hasher, next));
+        let next = partition + 1;
+        let hashes = (hash::<SLOWLY, F, C>(cpu, filter, partition), hash::<SLOWLY, F, C>(cpu, filter, next));
         let (Some(first), Some(second)) = hashes else {
             return cpu.outlined(Two::<true, F> { filter, partition, from, to });
         };
-        let homes = (filter.home_now(cpu, first), filter.home_now(cpu, second));
+        // The second one's header is on its way while the first is looked at.
+        filter.ask_near(cpu, second);
+        let homes = (filter.home_now(cpu, first), filter.home(cpu, second));
         let most = filter.cut().last_suffix();
-        filter.meets(cpu, homes.0, &Asked { partition, hash: first, from, to: most })
-            || filter.meets(cpu, homes.1, &Asked { partition: next, hash: second, from: 0, to })
+        filter.meets(cpu, homes.0, Asked { partition, hash: first, from, to: most })
+            || filter.meets(cpu, homes.1, Asked { partition: next, hash: second, from: 0, to })
     }
 }
 
@@ -168,7 +178,7 @@ impl<F: Boxes> Kernel for Any<'_, F> {
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { filter, asked } = self;
         asked.iter().for_each(|asked| filter.ask_near(cpu, asked.hash));
-        asked.iter().any(|asked| filter.meets(cpu, filter.home_now(cpu, asked.hash), asked))
+        asked.iter().any(|asked| filter.meets(cpu, filter.home_now(cpu, asked.hash), *asked))
     }
 }
 
@@ -182,63 +192,64 @@ const CHUNK: usize = 256;
 /// If there are not as many answers as ranges.
 pub(crate) fn contains_all<F: Boxes>(
     filter: &F,
-    ranges: impl ExactSizeIterator<Item = Option<RangeInclusive<u128>>>,
+    mut ranges: impl ExactSizeIterator<Item = Option<RangeInclusive<u128>>>,
     found: &mut [bool],
 ) {
     assert_eq!(ranges.len(), found.len(), "as many answers as ranges");
-    let mut ranges = ranges;
+    let (cut, most) = (filter.cut(), filter.cut().last_suffix());
+    // What is asked for: suffixes from and to, and by which range; and the answers.
+    let mut all = [(0, 0, 0u16); 2 * CHUNK];
+    let (mut partitions, mut hashes) = ([Partition::<F::Key>::new(0); 2 * CHUNK], [0; 2 * CHUNK]);
+    let mut answers = [false; 2 * CHUNK];
     for found in found.chunks_mut(CHUNK) {
-        dispatch(Chunk { filter, ranges: ranges.by_ref().take(found.len()), found });
+        let mut len = 0;
+        for (number, (found, range)) in (0..).zip(found.iter_mut().zip(&mut ranges)) {
+            *found = false;
+            let Some(codes) = range else { continue };
+            let ((first, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
+            if last - first > 1 {
+                *found = contains_long(filter, codes);
+                continue;
+            }
+            // Both are written, whether or not there are two.
+            let is_one = first == last;
+            let end = if is_one { to } else { most };
+            (partitions[len], partitions[len + 1]) = (Partition::new(first), Partition::new(last));
+            (all[len], all[len + 1]) = ((from, end, number), (0, to, number));
+            len += 2 - usize::from(is_one);
+        }
+        let (partitions, all) = (&partitions[..len], &all[..len]);
+        let (hashes, answers) = (&mut hashes[..len], &mut answers[..len]);
+        filter.hasher().hash_all(partitions, hashes);
+        batch::contains_all(Parts { filter, partitions, all }, hashes, answers);
+        for ((.., number), answer) in all.iter().zip(answers) {
+            found[usize::from(*number)] |= *answer;
+        }
     }
 }
 
-/// Some ranges, and where their answers go.
-struct Chunk<'a, F, I> {
+/// Parts of ranges that are asked for in a batch.
+struct Parts<'a, F: Boxes> {
     filter: &'a F,
-    ranges: I,
-    found: &'a mut [bool],
+    partitions: &'a [Partition<F::Key>],
+    all: &'a [(u16, u16, u16)],
 }
 
-impl<F: Boxes, I: Iterator<Item = Option<RangeInclusive<u128>>>> Kernel for Chunk<'_, F, I> {
-    type Output = ();
+impl<F: Boxes> Probe for Parts<'_, F> {
     #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) {
-        let Self { filter, ranges, found } = self;
-        let (hasher, cut, most) = (filter.hasher(), filter.cut(), filter.cut().last_suffix());
-        let nothing = Asked { partition: 0, hash: 0, from: 0, to: 0 };
-        // What is asked for, and by which range.
-        let (mut all, mut len) = ([(nothing, 0u16); 2 * CHUNK], 0);
-        let mut ask = |number: usize, partition, from, to| {
-            let hash = match hasher.hash_at_once(cpu, &partition) {
-                Some(hash) => hash,
-                None => hasher.hash_slowly(&partition),
-            };
-            all[len] = (Asked { partition, hash, from, to }, number as u16);
-            len += 1;
-        };
-        for (number, (range, found)) in ranges.zip(found.iter_mut()).enumerate() {
-            *found = false;
-            let Some(codes) = range else { continue };
-            let ((partition, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
-            match last - partition {
-                0 => ask(number, partition, from, to),
-                1 => {
-                    ask(number, partition, from, most);
-                    ask(number, last, 0, to);
-                }
-                _ => *found = contains_long(filter, codes),
-            }
-        }
-        let all = &all[..len];
-        all.iter().take(FAR).for_each(|(asked, _)| filter.ask_far(cpu, asked.hash));
-        for (i, (asked, number)) in all.iter().enumerate() {
-            if let Some((far, _)) = all.get(i + FAR) {
-                filter.ask_far(cpu, far.hash);
-            }
-            if let Some((near, _)) = all.get(i + NEAR) {
-                filter.ask_near(cpu, near.hash);
-            }
-            found[usize::from(*number)] |= filter.meets(cpu, filter.home_now(cpu, asked.hash), asked);
-        }
+    fn ask_far<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.filter.ask_far(cpu, hash);
+    }
+
+    #[inline(always)]
+    fn ask_near<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.filter.ask_near(cpu, hash);
+    }
+
+    #[inline(always)]
+    fn contains<C: Cpu>(&self, cpu: C, number: usize, hash: u64) -> bool {
+        let (partition, (from, to, _)) = (self.partitions[number].number(), self.all[number]);
+        let asked = Asked { partition, hash, from, to };
+        self.filter.meets(cpu, self.filter.home(cpu, hash), asked)
     }
 }
