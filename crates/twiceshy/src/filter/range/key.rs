@@ -7,13 +7,16 @@
 //! the same first bytes has the same code and is one key to the filter, and so a range that excludes a bound must not exclude
 //! other keys that look like it.
 
+#[cfg(doc)]
+use std::borrow::Borrow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A key that has a place in an order: a number of [`CODE_BITS`](Self::CODE_BITS) bits.
+/// A key that has a place in an order: a number of [`CODE_BITS`](Self::CODE_BITS) bits, its code.
 ///
-/// Keys in ascending order have codes that do not descend. Codes never change: files hold what follows from them.
+/// Keys in ascending order have codes that do not descend. Codes never change: files hold what follows from them. Types that
+/// can be [borrowed](Borrow) as each other have the same codes.
 ///
 /// | type | code |
 /// |---|---|
@@ -25,12 +28,40 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// | `SystemTime` | nanoseconds since 2^95 of them before 1970 |
 /// | `[u8]`, `Vec<u8>`, `str`, `String` | the first 16 bytes, and zeros if there are fewer |
 /// | `&T` | that of `T` |
-pub(crate) trait RangeKey {
-    /// How many bits codes have; 128 at most.
+///
+/// # Strings
+///
+/// Only the first 16 bytes of a string count: what begins with the same 16 bytes is one key to the filter. A range is rounded
+/// outwards to such prefixes, and a bound that is excluded counts as included, since other strings may look like it. So no
+/// string is ever missed; there may be more mistakes next to a bound, which only a longer prefix would tell from a key, and
+/// those are not learned. A set that keeps strings forgets a prefix when the last string with it is removed.
+///
+/// # Your own type
+///
+/// ```
+/// use twiceshy::RangeKey;
+///
+/// /// A day, counted from the first one.
+/// struct Day(u32);
+///
+/// impl RangeKey for Day {
+///     const CODE_BITS: u32 = 32;
+///
+///     fn code(&self) -> u128 {
+///         self.0.into()
+///     }
+/// }
+/// ```
+pub trait RangeKey {
+    /// How many bits codes have; from 1 to 128.
     const CODE_BITS: u32;
 
     /// Whether every key has a code of its own.
     const EXACT: bool = true;
+
+    /// What kind of key it is: files hold this number, and are not read as those of another kind. Numbers below 128 are ours;
+    /// give your own type one from 128 on, or leave it at 0, which says nothing.
+    const TYPE: u8 = 0;
 
     /// The code. Bits from [`CODE_BITS`](Self::CODE_BITS) on are 0.
     fn code(&self) -> u128;
@@ -42,6 +73,7 @@ pub(crate) fn last_code<K: RangeKey + ?Sized>() -> u128 {
 }
 
 /// The codes of all keys in a range, and, if codes are not exact, of some keys beside it; `None` if there are none.
+#[inline]
 pub(crate) fn codes<K: RangeKey + ?Sized>(range: &impl RangeBounds<K>) -> Option<RangeInclusive<u128>> {
     let inexact = u128::from(!K::EXACT);
     let first = match range.start_bound() {
@@ -61,6 +93,7 @@ macro_rules! unsigned {
     ($($type:ty as $wide:ty),*) => {$(
         impl RangeKey for $type {
             const CODE_BITS: u32 = <$wide>::BITS;
+            const TYPE: u8 = 1;
             #[inline]
             fn code(&self) -> u128 {
                 u128::from(*self as $wide)
@@ -74,6 +107,7 @@ macro_rules! signed {
     ($($type:ty as $wide:ty),*) => {$(
         impl RangeKey for $type {
             const CODE_BITS: u32 = <$wide>::BITS;
+            const TYPE: u8 = 2;
             #[inline]
             fn code(&self) -> u128 {
                 u128::from((*self as $wide).wrapping_sub(<$wide>::MIN).cast_unsigned())
@@ -87,6 +121,7 @@ macro_rules! floats {
     ($($type:ty as $bits:ty),*) => {$(
         impl RangeKey for $type {
             const CODE_BITS: u32 = <$bits>::BITS;
+            const TYPE: u8 = 3;
             /// Negative numbers are the other way round.
             #[inline]
             fn code(&self) -> u128 {
@@ -100,6 +135,7 @@ floats!(f32 as u32, f64 as u64);
 
 impl RangeKey for Ipv4Addr {
     const CODE_BITS: u32 = 32;
+    const TYPE: u8 = 4;
     #[inline]
     fn code(&self) -> u128 {
         self.to_bits().into()
@@ -108,6 +144,7 @@ impl RangeKey for Ipv4Addr {
 
 impl RangeKey for Ipv6Addr {
     const CODE_BITS: u32 = 128;
+    const TYPE: u8 = 4;
     #[inline]
     fn code(&self) -> u128 {
         self.to_bits()
@@ -116,6 +153,7 @@ impl RangeKey for Ipv6Addr {
 
 impl RangeKey for SystemTime {
     const CODE_BITS: u32 = 96;
+    const TYPE: u8 = 5;
     fn code(&self) -> u128 {
         const EPOCH: u128 = 1 << 95;
         match self.duration_since(UNIX_EPOCH) {
@@ -132,6 +170,7 @@ const PREFIX_BYTES: usize = 16;
 impl RangeKey for [u8] {
     const CODE_BITS: u32 = 8 * PREFIX_BYTES as u32;
     const EXACT: bool = false;
+    const TYPE: u8 = 6;
     fn code(&self) -> u128 {
         let mut prefix = [0; PREFIX_BYTES];
         let len = self.len().min(PREFIX_BYTES);
@@ -146,6 +185,7 @@ macro_rules! like {
         impl RangeKey for $type {
             const CODE_BITS: u32 = <$other>::CODE_BITS;
             const EXACT: bool = <$other>::EXACT;
+            const TYPE: u8 = <$other>::TYPE;
             #[inline]
             fn code(&self) -> u128 {
                 self.$as_other().code()
@@ -158,6 +198,7 @@ like!(str: as_bytes -> [u8], String: as_bytes -> [u8], Vec<u8>: as_slice -> [u8]
 impl<T: RangeKey + ?Sized> RangeKey for &T {
     const CODE_BITS: u32 = T::CODE_BITS;
     const EXACT: bool = T::EXACT;
+    const TYPE: u8 = T::TYPE;
     #[inline]
     fn code(&self) -> u128 {
         (**self).code()

@@ -1,4 +1,6 @@
-//! Range filters: only what the tests use yet.
+//! Range filters: what they ask of keys, and how keys are cut.
 
 pub(crate) mod key;
 pub(crate) mod partition;
+
+pub use key::RangeKey;
