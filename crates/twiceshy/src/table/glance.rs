@@ -306,10 +306,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (!differs & self.lanes_of(glance)).count_ones()
     }
 
-    /// Whether two neighbouring slots of the run, which has some, have the same value.
+    /// Whether two neighbouring slots of the run, which has some, have the same value, but for their lowest `ignored` bits.
     #[inline(always)]
-    pub(crate) fn repeats_at_glance(&self, glance: &Glance) -> bool {
-        let differ = glance.slots ^ glance.slots >> self.shape.slot_bits();
+    pub(crate) fn repeats_at_glance(&self, glance: &Glance, ignored: u32) -> bool {
+        let compared = !self.lanes.ones.wrapping_mul(low_mask(ignored));
+        let differ = (glance.slots ^ glance.slots >> self.shape.slot_bits()) & compared;
         let pairs = self.lanes.highs[glance.len.wrapping_sub(1) as usize % MASKS];
         differ.wrapping_sub(self.lanes.ones) & !differ & pairs != 0
     }

@@ -38,11 +38,18 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 
     /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there
-    /// are several or none.
+    /// are several or none. What is ignored and whether there are stop bits is as for
+    /// [`prefixes_at_glance`](Self::prefixes_at_glance).
     #[inline(always)]
-    pub(crate) fn only_prefix_at_glance(&self, glance: &Glance, window: u64) -> Option<u32> {
+    pub(crate) fn only_prefix_at_glance(
+        &self,
+        glance: &Glance,
+        window: u64,
+        ignored: u32,
+        stops: u64,
+    ) -> Option<u32> {
         let highs = self.lanes.highs[MASKS - 1];
-        let wrong = self.contradictions(glance, window, 0, u64::MAX);
+        let wrong = self.contradictions(glance, window, ignored, stops);
         // Here every lane counts: see `count_at_glance`.
         let differs = (wrong | highs).wrapping_sub(self.lanes.ones) | wrong;
         let found = !differs & self.lanes_of(glance);
