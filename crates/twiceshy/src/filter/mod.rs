@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`quotient`] | [`QuotientFilter`](quotient::QuotientFilter): a multiset with counts, growth by moving bits |
 //! | [`expandable`] | [`ExpandableFilter`](expandable::ExpandableFilter): a multiset that doubles for ever, without keys |
+//! | [`range`] | [`RangeFilter`](range::RangeFilter): a multiset of ordered keys that is asked for ranges, and doubles for ever |
 //! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
 //!
 //! [`any`] lists them all and holds a filter of any kind.
@@ -16,8 +17,7 @@ pub(crate) mod expandable;
 mod macros;
 pub mod protocol;
 pub(crate) mod quotient;
-#[cfg(test)]
-mod range;
+pub(crate) mod range;
 mod room;
 mod settings;
 #[cfg(test)]

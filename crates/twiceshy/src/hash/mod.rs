@@ -41,7 +41,7 @@ mod sip;
 mod then;
 mod words;
 
-pub(crate) use then::{Hashes, hashed, tried};
+pub(crate) use then::{Hashes, hashed, hashed_both, tried};
 pub(crate) use words::{KeyWords, MAX_BITS, RawWords, Words};
 
 use std::fmt;

@@ -81,6 +81,47 @@ where
     }
 }
 
+/// [`hashed`] for two keys, which are hashed one beside the other.
+#[inline(always)]
+pub(crate) fn hashed_both<T: Deref<Target: Hashes>, K: Key, N: Kernel>(
+    filter: T,
+    keys: &[K; 2],
+    then: impl FnOnce(T, [u64; 2]) -> N,
+) -> N::Output {
+    dispatch(HashedBoth::<'_, false, _, _, _> { filter, keys, then })
+}
+
+/// Comes in two copies, as [`Hashed`] does.
+struct HashedBoth<'k, const SLOWLY: bool, T, K, F> {
+    filter: T,
+    keys: &'k [K; 2],
+    then: F,
+}
+
+impl<'k, const SLOWLY: bool, T, K, N, F> Kernel for HashedBoth<'k, SLOWLY, T, K, F>
+where
+    T: Deref<Target: Hashes>,
+    K: Key,
+    N: Kernel,
+    F: FnOnce(T, [u64; 2]) -> N,
+{
+    type Output = N::Output;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> N::Output {
+        let Self { filter, keys, then } = self;
+        let (hasher, [one, other]) = (filter.hasher(), keys);
+        let hashes = if SLOWLY {
+            Some((hasher.hash_slowly(one), hasher.hash_slowly(other)))
+        } else {
+            hasher.hash_at_once(cpu, one).zip(hasher.hash_at_once(cpu, other))
+        };
+        match hashes {
+            Some((one, other)) => then(filter, [one, other]).run(cpu),
+            None => cpu.outlined(HashedBoth::<'k, true, _, _, _> { filter, keys, then }),
+        }
+    }
+}
+
 /// Nothing is left to do: gives what it has.
 pub(super) struct Done(pub(super) u64);
 

@@ -1,10 +1,14 @@
 //! The methods of every filter that is stored, as users meet them.
 
 /// Gives a [`Stored`](super::Stored) filter its methods for bytes and files, its view, and `serde`: the type, its view,
-/// what it is in words, lines of an example that make a `filter`, and a query that it answers with `true`.
+/// what it is in words, lines of an example that make a `filter`, and a query that it answers with `true`. A type that is for
+/// keys of one type says which they can be, and which the example has.
 macro_rules! stored {
-    ($filter:ident, $view:ident, $what:literal, $($example:literal,)+ => $query:literal) => {
-        impl<B: AsRef<[u8]>> $filter<B> {
+    (
+        $filter:ident $(<$key:ident: $bound:ident = $typical:ident>)?,
+        $view:ident, $what:literal, $($example:literal,)+ => $query:literal
+    ) => {
+        impl<$($key: $bound + ?Sized,)? B: AsRef<[u8]>> $filter<$($key,)? B> {
             /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a secret.
             ///
             /// Growth that is under way goes on when the filter was read. Statistics are not written.
@@ -26,7 +30,8 @@ macro_rules! stored {
             /// # let folder = tempfile::tempdir()?;
             /// # let path = folder.path().join("seen.twiceshy");
             /// filter.save(&path)?;
-            #[doc = concat!("assert!(", stringify!($filter), "::load(&path)?.", $query, ");")]
+            #[doc = concat!("let copy = ", stringify!($filter $(::<$typical>)?), "::load(&path)?;")]
+            #[doc = concat!("assert!(copy.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn save(
@@ -46,7 +51,7 @@ macro_rules! stored {
             }
         }
 
-        impl $filter {
+        impl$(<$key: $bound + ?Sized>)? $filter$(<$key>)? {
             /// Reads a filter and checks it completely. Reads no byte after its end.
             ///
             /// ```
@@ -54,7 +59,7 @@ macro_rules! stored {
             $(#[doc = $example])+
             /// let mut bytes = Vec::new();
             /// filter.write_to(&mut bytes)?;
-            #[doc = concat!("let copy = ", stringify!($filter), "::read_from(bytes.as_slice())?;")]
+            #[doc = concat!("let copy = ", stringify!($filter $(::<$typical>)?), "::read_from(bytes.as_slice())?;")]
             #[doc = concat!("assert!(copy.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
@@ -79,12 +84,12 @@ macro_rules! stored {
             /// # use twiceshy::*;
             $(#[doc = $example])+
             /// let bytes = filter.to_bytes();
-            #[doc = concat!("let view = ", stringify!($filter), "::view(&bytes)?;")]
+            #[doc = concat!("let view = ", stringify!($filter $(::<$typical>)?), "::view(&bytes)?;")]
             /// view.validate()?;
             #[doc = concat!("assert!(view.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
-            pub fn view(bytes: &[u8]) -> Result<$view<'_>, $crate::error::ReadError> {
+            pub fn view(bytes: &[u8]) -> Result<$view<'_ $(, $key)?>, $crate::error::ReadError> {
                 let (filter, sum) = $crate::persist::view(bytes)?;
                 Ok($view { filter, bytes, sum })
             }
@@ -95,33 +100,33 @@ macro_rules! stored {
         ///
         /// Until [`validate`](Self::validate) was called, the tables may be anything: queries end without a panic, but their
         /// answers are worth as much as the bytes, and they may take as long as reading the tables.
-        pub struct $view<'a> {
-            filter: $filter<&'a [u8]>,
+        pub struct $view<'a $(, $key: ?Sized)?> {
+            filter: $filter<$($key,)? &'a [u8]>,
             bytes: &'a [u8],
             /// The checksum that the tables should have.
             sum: u32,
         }
 
-        impl $view<'_> {
+        impl$(<$key: $bound + ?Sized>)? $view<'_ $(, $key)?> {
             /// Checks the tables against their checksum and all their invariants. Reads everything.
             pub fn validate(&self) -> Result<(), $crate::error::ReadError> {
                 $crate::persist::validate(&self.filter, self.sum)
             }
 
             /// A verified copy that can be changed.
-            pub fn to_filter(&self) -> Result<$filter, $crate::error::ReadError> {
+            pub fn to_filter(&self) -> Result<$filter$(<$key>)?, $crate::error::ReadError> {
                 $filter::from_bytes(self.bytes)
             }
         }
 
-        impl<'a> std::ops::Deref for $view<'a> {
-            type Target = $filter<&'a [u8]>;
+        impl<'a $(, $key: ?Sized)?> std::ops::Deref for $view<'a $(, $key)?> {
+            type Target = $filter<$($key,)? &'a [u8]>;
             fn deref(&self) -> &Self::Target {
                 &self.filter
             }
         }
 
-        impl std::fmt::Debug for $view<'_> {
+        impl$(<$key: $bound + ?Sized>)? std::fmt::Debug for $view<'_ $(, $key)?> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.filter.fmt(f)
             }
@@ -130,7 +135,7 @@ macro_rules! stored {
         #[doc = concat!("Carries the bytes of [`to_bytes`](", stringify!($filter), "::to_bytes), and with them the")]
         /// hash key: treat the output as a secret.
         #[cfg(feature = "serde")]
-        impl<B: AsRef<[u8]>> ::serde::Serialize for $filter<B> {
+        impl<$($key: $bound + ?Sized,)? B: AsRef<[u8]>> ::serde::Serialize for $filter<$($key,)? B> {
             fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_bytes(&self.to_bytes())
             }
@@ -138,7 +143,7 @@ macro_rules! stored {
 
         #[doc = concat!("Reads and checks the bytes as [`from_bytes`](", stringify!($filter), "::from_bytes) does.")]
         #[cfg(feature = "serde")]
-        impl<'de> ::serde::Deserialize<'de> for $filter {
+        impl<'de $(, $key: $bound + ?Sized)?> ::serde::Deserialize<'de> for $filter$(<$key>)? {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::persist::serde::deserialize(deserializer, concat!("the bytes of ", $what))
             }

@@ -104,6 +104,7 @@ impl Cut {
     }
 
     /// The code of a partition and a suffix.
+    #[cfg(test)]
     #[inline(always)]
     pub(crate) fn join(self, partition: u128, suffix: u16) -> u128 {
         partition.unbounded_shl(self.suffix_bits()) | u128::from(suffix)
