@@ -1,6 +1,5 @@
 //! A table of boxes: what all that is done with single keys, and all streams of keys, come down to.
 
-use super::settings::Settings;
 use crate::bits::cpu::dispatch;
 use crate::codec::boxes::{self, Boxes, Keys, Probe};
 use crate::filter::expandable::fingerprint::Fingerprint;
@@ -45,8 +44,8 @@ impl Ascending for Entry {
 
 impl Boxed {
     /// An empty one.
-    pub(super) fn new(settings: &Settings, (shape, codec): (Shape, Boxes)) -> Result<Self, OutOfMemory> {
-        Ok(Self::over(Table::new(shape)?, codec, settings, 0))
+    pub(super) fn new((shape, codec): (Shape, Boxes)) -> Result<Self, OutOfMemory> {
+        Ok(Self::over(Table::new(shape)?, codec, 0))
     }
 
     /// A copy with a larger spill area.
@@ -84,8 +83,8 @@ impl Boxed {
 }
 
 impl<B: AsRef<[u8]>> Boxed<B> {
-    pub(super) fn over(table: Table<B>, codec: Boxes, settings: &Settings, held: u64) -> Self {
-        Self { limit: settings.slot_limit(table.shape()), table, codec, held }
+    pub(super) fn over(table: Table<B>, codec: Boxes, held: u64) -> Self {
+        Self { limit: table.shape().slot_limit(), table, codec, held }
     }
 
     /// This over borrowed bytes.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use super::boxed::Boxed;
 use super::partition::{Cut, DEFAULT_MAX_PARTITIONS, DEFAULT_MAX_RANGE};
-use super::settings::{HASH_BITS, Settings, most_load};
+use super::settings::{HASH_BITS, Settings};
 use super::{RangeFilter, RangeKey};
 use crate::error::BuildError;
 use crate::filter::expandable::Mode;
@@ -15,7 +15,7 @@ use crate::filter::settings::{
     with_limits,
 };
 use crate::hash::Hasher;
-use crate::table::Shape;
+use crate::table::{MAX_LOAD_PERCENT, Shape};
 
 /// The size at the start if none is given: 64 slots.
 const DEFAULT_QUOTIENT_BITS: u32 = 6;
@@ -92,7 +92,7 @@ impl<K: ?Sized> fmt::Debug for Builder<K> {
 
 impl<K: RangeKey + ?Sized> Builder<K> {
     setters! {
-        /// How many keys fit before the filter grows, or is full; 57 if this is left out.
+        /// How many keys fit before the filter grows, or is full; 60 if this is left out.
         ///
         /// Up to this size fingerprints are as short as they can be. One that may grow takes one bit per key more than one
         /// that may not.
@@ -125,7 +125,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
     /// The empty filter.
     pub fn build(self) -> Result<RangeFilter<K>, BuildError> {
         let settings = self.settings()?;
-        let boxes = Boxed::new(&settings, layout(&settings)?)?;
+        let boxes = Boxed::new(layout(&settings)?)?;
         Ok(RangeFilter { boxes, hasher: hasher_or_random(self.hasher)?, settings, len: 0, key: PhantomData })
     }
 
@@ -152,7 +152,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         );
         let cut = Cut::new(K::CODE_BITS, max_range, max_partitions)?;
         let grows = self.growth.unwrap_or(true);
-        let start = self.start(grows)?;
+        let start = self.start()?;
         let (stored_bits, lengths) = self.lengths(start, grows)?;
         let (first_bits, slot_bits) = (start + stored_bits, stored_bits + cut.suffix_bits());
         if first_bits > HASH_BITS || slot_bits > 64 {
@@ -163,8 +163,8 @@ impl<K: RangeKey + ?Sized> Builder<K> {
     }
 
     /// Quotient bits at the start.
-    fn start(&self, grows: bool) -> Result<u32, BuildError> {
-        let room = |bits| Shape::new(bits, 1).slots() * most_load(grows) / 100;
+    fn start(&self) -> Result<u32, BuildError> {
+        let room = |bits| Shape::new(bits, 1).slot_limit();
         match (self.capacity, self.quotient_bits) {
             (_, Some(bits)) => in_range("quotient_bits", bits, 1, Shape::MAX_QUOTIENT_BITS),
             (Some(keys), None) => quotient_bits_for("capacity", keys, room),
@@ -180,7 +180,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         }
         // Two partitions have a half each.
         let rate = check_rate(self.error_rate.unwrap_or(DEFAULT_ERROR_RATE))? / 2.0;
-        let load = most_load(grows) as f64 / 100.0;
+        let load = MAX_LOAD_PERCENT as f64 / 100.0;
         let bits_for = |rate: f64| (load / rate).log2().ceil().clamp(1.0, 9_999.0) as u32;
         if !grows {
             let bits = bits_for(rate);

@@ -7,7 +7,6 @@ use super::boxed::Boxed;
 use super::builder::layout;
 use super::fill::{NoPlace, Placed, fill};
 use super::partition::Cut;
-use super::settings::Settings;
 use super::{Builder, RangeFilter, RangeKey};
 use crate::codec::boxes::Boxes;
 use crate::error::BulkError;
@@ -64,7 +63,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
             let hashed: Vec<Hashed> = hashed.collect();
             return self.load_all(hasher, &hashed);
         }
-        let boxes = load(&settings, layout(&settings)?, hashed)?;
+        let boxes = load(layout(&settings)?, false, hashed)?;
         Ok(RangeFilter { len: boxes.held, boxes, hasher, settings, key: PhantomData })
     }
 
@@ -73,7 +72,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         let mut builder = if self.has_size() { self } else { self.capacity(hashed.len() as u64) };
         loop {
             let settings = builder.settings()?;
-            match load(&settings, layout(&settings)?, hashed.iter().copied()) {
+            match load(layout(&settings)?, settings.grows, hashed.iter().copied()) {
                 Ok(boxes) => {
                     return Ok(RangeFilter { len: boxes.held, boxes, hasher, settings, key: PhantomData });
                 }
@@ -100,13 +99,13 @@ fn hashed<K: RangeKey + ?Sized, T: Borrow<K>>(
 
 /// A table with all these keys.
 fn load(
-    settings: &Settings,
     (shape, codec): (Shape, Boxes),
+    may_extend: bool,
     hashed: impl Iterator<Item = Hashed>,
 ) -> Result<Boxed, BulkError> {
     let string_bits = shape.slot_bits() - codec.suffix_bits();
     let mut keys = Ascending { hashed, quotient_bits: shape.quotient_bits(), string_bits, last: 0, taken: 0 };
-    fill(settings, (shape, codec), settings.grows, &mut keys).map_err(|error| match error {
+    fill((shape, codec), may_extend, &mut keys).map_err(|error| match error {
         NoPlace::Unsorted => BulkError::Unsorted { index: keys.taken },
         NoPlace::TooManyCopies => BulkError::TooManyCopies,
         NoPlace::Memory(error) => error.into(),

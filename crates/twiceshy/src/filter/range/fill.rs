@@ -1,7 +1,6 @@
 //! Filling a table from a stream of keys in ascending order: growing, shrinking, merging and loading come down to this.
 
 use super::boxed::{Boxed, Entry, strings_of};
-use super::settings::Settings;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::boxes::{self, Boxes, Multiset};
 use crate::error::{InsertError, OutOfMemory};
@@ -54,15 +53,14 @@ pub(super) struct Placed {
 
 /// A table of boxes with all keys of a stream in ascending order. Suffixes of one string may come in any order.
 pub(super) fn fill(
-    settings: &Settings,
     (shape, codec): (Shape, Boxes),
     may_extend: bool,
     keys: impl Iterator<Item = Result<Placed, NoPlace>>,
 ) -> Result<Boxed, NoPlace> {
-    let loader = Loader::new(shape, settings.slot_limit(&shape))?.extending(if may_extend { u64::MAX } else { 0 });
+    let loader = Loader::new(shape, shape.slot_limit())?.extending(if may_extend { u64::MAX } else { 0 });
     let set = Multiset::new(codec.suffix_bits());
     let (table, held) = dispatch(FillFrom { filler: Filler { loader, codec, set, slots: Vec::new() }, keys })?;
-    Ok(Boxed::over(table, codec, settings, held))
+    Ok(Boxed::over(table, codec, held))
 }
 
 struct FillFrom<I> {
@@ -167,21 +165,20 @@ impl<I: Iterator<Item = Entry>> Iterator for InTable<I> {
 /// All keys of one or two tables in another one, with their fingerprints as they are. What is too short for the quotient
 /// goes to every quotient that begins with it.
 pub(super) fn place(
-    settings: &Settings,
     layout: (Shape, Boxes),
     one: &Boxed<&[u8]>,
     other: Option<&Boxed<&[u8]>>,
 ) -> Result<Boxed, NoPlace> {
     let filled = match other {
         // The usual cases are worth a loop of their own.
-        None => fill(settings, layout, true, InTable::new(one.entries(), layout)),
+        None => fill(layout, true, InTable::new(one.entries(), layout)),
         Some(other) => {
             let both = Union::new(one.entries(), other.entries());
-            fill(settings, layout, true, InTable::new(both, layout))
+            fill(layout, true, InTable::new(both, layout))
         }
     };
     match filled {
-        Err(NoPlace::Short) => place_short(settings, layout, one, other),
+        Err(NoPlace::Short) => place_short(layout, one, other),
         done => done,
     }
 }
@@ -189,7 +186,6 @@ pub(super) fn place(
 /// [`place`] if there are such.
 #[cold]
 fn place_short(
-    settings: &Settings,
     layout: (Shape, Boxes),
     one: &Boxed<&[u8]>,
     other: Option<&Boxed<&[u8]>>,
@@ -198,7 +194,7 @@ fn place_short(
     let is_short = |entry: &Entry| entry.fingerprint.len() < position_bits;
     let all = || Union::new(one.entries(), other.into_iter().flat_map(Boxed::entries));
     // Most of a table for what finds everything is a table that grows in vain.
-    let mut room = settings.slot_limit(&layout.0) / 4 * 3;
+    let mut room = layout.0.slot_limit() / 4 * 3;
     let (mut spread, mut last) = (Vec::new(), None);
     for entry in all().filter(is_short) {
         let missing = position_bits - entry.fingerprint.len();
@@ -210,5 +206,5 @@ fn place_short(
     }
     spread.sort_unstable();
     let all = Union::new(all().filter(|entry| !is_short(entry)), spread.into_iter());
-    fill(settings, layout, true, InTable::new(all, layout))
+    fill(layout, true, InTable::new(all, layout))
 }

@@ -30,7 +30,7 @@ impl Settings {
         for quotient_bits in now + 1..=(now + DOUBLINGS).min(Shape::MAX_QUOTIENT_BITS) {
             let has_stops = boxed.codec.has_stops() || quotient_bits > self.start;
             let Some(layout) = self.layout(quotient_bits, has_stops, boxed.full_bits()) else { break };
-            match place(self, layout, &old, None) {
+            match place(layout, &old, None) {
                 Err(NoPlace::Full) => continue,
                 done => return done,
             }
@@ -75,7 +75,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
         let old = self.boxes.borrowed();
         for quotient_bits in 1..self.boxes.table.shape().quotient_bits() {
             let Some(layout) = self.settings.layout(quotient_bits, has_stops, longest) else { continue };
-            match place(&self.settings, layout, &old, None) {
+            match place(layout, &old, None) {
                 Ok(boxes) => {
                     self.boxes = boxes;
                     return Ok(());

@@ -53,10 +53,10 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
             let has_stops = differ || quotient_bits > self.settings.start;
             let Some(layout) = self.settings.layout(quotient_bits, has_stops, longest) else { continue };
             // Boxes may unite, but not more than those of the other filter.
-            if used / 2 > self.settings.slot_limit(&layout.0) {
+            if used / 2 > layout.0.slot_limit() {
                 continue;
             }
-            match place(&self.settings, layout, &one, Some(&two)) {
+            match place(layout, &one, Some(&two)) {
                 Ok(boxes) => {
                     (self.boxes, self.len) = (boxes, len);
                     return Ok(());

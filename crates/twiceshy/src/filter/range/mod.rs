@@ -125,7 +125,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
     /// An empty filter of the size at the start that hashes, cuts and grows in the same way: the two can be merged.
     pub fn empty_like(&self) -> Result<Self, OutOfMemory> {
         let layout = self.settings.first_layout().expect("it had this size at the start");
-        Ok(self.with_boxes(Boxed::new(&self.settings, layout)?, 0))
+        Ok(self.with_boxes(Boxed::new(layout)?, 0))
     }
 
     /// Inserts a copy of `key`. `true` if no copy of it, and of none that looks alike, was there before.

@@ -45,7 +45,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Kind for RangeFilter<K, B> {
         let Header { hasher, len, distinct: held, .. } = header;
         expect("keys", len <= held, format_args!("at most {held}"), len)?;
         let codec = Boxes::new(settings.cut.suffix_bits(), has_stops);
-        let boxes = Boxed::over(body.table()?, codec, &settings, held);
+        let boxes = Boxed::over(body.table()?, codec, held);
         Ok(Self { boxes, hasher, settings, len, key: PhantomData })
     }
 

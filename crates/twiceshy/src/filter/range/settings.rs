@@ -14,13 +14,10 @@
 use crate::codec::boxes::Boxes;
 use crate::filter::expandable::lengths::Lengths;
 use crate::filter::range::partition::Cut;
-use crate::table::{MAX_LOAD_PERCENT, Shape};
+use crate::table::Shape;
 
 /// Bits of a hash that fingerprints are cut from.
 pub(super) const HASH_BITS: u32 = 64;
-
-/// The load, in percent, at which a filter grows that may.
-const LOAD_IF_GROWING: u64 = 90;
 
 /// What was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,18 +36,7 @@ pub(super) struct Settings {
     pub(super) template: Shape,
 }
 
-/// The share of the slots, in percent, that may be in use.
-pub(super) fn most_load(grows: bool) -> u64 {
-    if grows { LOAD_IF_GROWING } else { MAX_LOAD_PERCENT }
-}
-
 impl Settings {
-    /// How many slots may be in use.
-    pub(super) fn slot_limit(&self, shape: &Shape) -> u64 {
-        // There are at most 2^48 quotients, so this does not overflow.
-        shape.slots() * most_load(self.grows) / 100
-    }
-
     /// The table of a size, with or without stop bits, whose longest fingerprint has so many bits: its shape, and what its slots
     /// are. `None` if they would be too wide.
     pub(super) fn layout(&self, quotient_bits: u32, has_stops: bool, longest: u32) -> Option<(Shape, Boxes)> {

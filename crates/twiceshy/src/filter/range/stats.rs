@@ -52,8 +52,9 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
     }
 
     /// The probability that a range of up to [`max_range`](Self::max_range) keys that has none seems to have one: twice the sum of
-    /// `2^-length` over all fingerprints, since such a range meets two partitions. For a single key it is at most half of that,
-    /// for a longer range as many halves as it meets partitions. Reads the whole table.
+    /// `2^-length` over all fingerprints, since such a range meets two partitions. It is that high only where partitions are full
+    /// of keys; with one key in each, half of it is seen. For a single key it is at most half of that, for a longer range as many
+    /// halves as it meets partitions. Reads the whole table.
     pub fn expected_error_rate(&self) -> f64 {
         let sum: f64 = self.boxes.fingerprints().map(|one| 2f64.powi(-(one.len() as i32))).sum();
         (2.0 * sum).min(1.0)

@@ -223,7 +223,7 @@ impl Checked {
             let string = if codec.has_stops() { stop::encode(bits, len, string_bits) } else { bits };
             Ok(Placed { place: (quotient, string), suffix: *suffix, count: *count })
         });
-        if let Ok(fresh) = fill(&self.filter.settings, (shape, *codec), true, placed)
+        if let Ok(fresh) = fill((shape, *codec), true, placed)
             && fresh.table.shape() == &shape
         {
             assert!(fresh.table.bytes() == table.bytes(), "other bytes than those of a fresh load");

@@ -1,0 +1,149 @@
+//! Files of range filters: those that were ever released stay readable, and are written as they always were.
+//!
+//! `TWICESHY_WRITE_FIXTURES=1 cargo test -p twiceshy --test golden_ranges` writes files that are missing.
+//! It never overwrites one.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use twiceshy::hash::HashKey;
+use twiceshy::range::Builder;
+use twiceshy::{Hasher, RangeFilter};
+
+const ADVICE: &str = "Files in fixtures/ are never changed, since users have files like them. If the new \
+    bytes are wanted, the format has changed: raise its version, keep reading the old one, and add files of \
+    the new version beside the old ones.";
+
+/// A file of format version 2: how to make it and what is in it.
+struct Golden {
+    name: &'static str,
+    /// CRC-32 of the file, so that a changed file does not go unnoticed.
+    sum: u32,
+    build: fn() -> RangeFilter<u64>,
+    /// Keys with their copies.
+    contents: fn() -> Vec<(u64, u64)>,
+    /// Of the quotient, and of a new fingerprint.
+    bits: [u32; 2],
+    /// How many of the ranges from `(1 << 40) + 1000 i` on, of `max_range` keys, seem to have a key, of 1,000.
+    false_positives: usize,
+}
+
+const FILES: [Golden; 4] = [
+    // Never grown: boxes of one key, two, three, a full partition, and copies.
+    Golden {
+        name: "range-boxes",
+        sum: 0,
+        build: || with(sized(7, 9).max_range(32).growth(false), boxes()),
+        contents: boxes,
+        bits: [7, 16],
+        false_positives: 0,
+    },
+    // Strings of several lengths, with stop bits, after growth from 64 slots.
+    Golden {
+        name: "range-grown",
+        sum: 0,
+        build: || with(RangeFilter::builder().error_rate(0.05).capacity(50), spread(300)),
+        contents: || spread(300),
+        bits: [9, 20],
+        false_positives: 0,
+    },
+    // Fingerprints that were too short for the quotient and lie in several places; some were removed.
+    Golden {
+        name: "range-short",
+        sum: 0,
+        build: || {
+            let mut filter = with(sized(2, 1).max_range(4), spread(60));
+            (40..60).for_each(|number| assert!(filter.remove(&spread(60)[number].0)));
+            filter
+        },
+        contents: || spread(40),
+        bits: [6, 8],
+        false_positives: 0,
+    },
+    // No suffixes, and smaller than it was at the start.
+    Golden {
+        name: "range-points",
+        sum: 0,
+        build: || {
+            let mut filter = with(sized(8, 12).max_range(1).hasher(Hasher::fast_with_seed(9)), spread(20));
+            filter.shrink_to_fit().unwrap();
+            filter
+        },
+        contents: || spread(20),
+        bits: [5, 20],
+        false_positives: 0,
+    },
+];
+
+fn sized(quotient_bits: u32, remainder_bits: u32) -> Builder<u64> {
+    RangeFilter::builder().quotient_bits(quotient_bits).remainder_bits(remainder_bits)
+}
+
+fn with(builder: Builder<u64>, contents: Vec<(u64, u64)>) -> RangeFilter<u64> {
+    let hasher = Hasher::siphash(HashKey::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
+    let builder = if format!("{builder:?}").contains("hasher: None") { builder.hasher(hasher) } else { builder };
+    let mut filter = builder.build().unwrap();
+    for (key, copies) in contents {
+        (0..copies).for_each(|_| assert!(filter.insert(&key).is_ok()));
+    }
+    filter
+}
+
+fn spread(keys: u64) -> Vec<(u64, u64)> {
+    (0..keys).map(|number| (number * number * 1_009, 1 + u64::from(number % 17 == 0))).collect()
+}
+
+fn boxes() -> Vec<(u64, u64)> {
+    let sizes = (0..33u64).flat_map(|size| (0..size).map(move |key| (size << 20 | key * 31 / size.max(1), 1)));
+    let copies = [2, 3, 5, 1_000].into_iter().map(|copies| (7 << 30 | copies, copies));
+    sizes.filter(|(key, _)| [1, 2, 3, 4, 9, 16, 30, 31, 32].contains(&(key >> 20))).chain(copies).collect()
+}
+
+impl Golden {
+    fn path(&self) -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2-ranges")).join(self.name).with_extension("twiceshy")
+    }
+
+    fn stored(&self) -> Vec<u8> {
+        fs::read(self.path()).unwrap()
+    }
+}
+
+#[test]
+fn golden_files_hold_what_was_put_in_and_are_written_as_they_were() {
+    write_if_asked();
+    for golden in &FILES {
+        let (name, bytes) = (golden.name, golden.stored());
+        let filter = RangeFilter::<u64>::load(golden.path()).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
+        RangeFilter::<u64>::view(&bytes).unwrap().validate().unwrap();
+        let contents = (golden.contents)();
+        for (key, copies) in &contents {
+            assert!(filter.count(key) >= *copies && filter.contains_range(key..=key), "{name}: {key}. {ADVICE}");
+        }
+        assert_eq!(filter.len(), contents.iter().map(|(_, copies)| copies).sum::<u64>(), "{name}");
+        assert_eq!([filter.quotient_bits(), filter.fingerprint_bits()], golden.bits, "{name}");
+        let start = |number: u64| (1 << 40) + 1_000 * number;
+        let is_found = |number: &u64| filter.contains_range(start(*number)..start(*number) + filter.max_range());
+        assert_eq!((0..1_000).filter(is_found).count(), golden.false_positives, "{name}: mistakes. {ADVICE}");
+        assert!((golden.build)().to_bytes() == bytes, "{name} is written differently. {ADVICE}");
+        assert!(filter.to_bytes() == bytes, "{name} is written differently when read. {ADVICE}");
+        let sum = crc32fast::hash(&bytes);
+        assert!(bytes.len() < 4096, "{name} is large: {} bytes", bytes.len());
+        assert_eq!(sum, golden.sum, "{name}: the checksum of the file is {sum:#010x}. {ADVICE}");
+    }
+}
+
+/// Writes the files that are missing, if the environment asks for it.
+fn write_if_asked() {
+    if std::env::var_os("TWICESHY_WRITE_FIXTURES").is_none_or(|value| value != "1") {
+        return;
+    }
+    for golden in &FILES {
+        match OpenOptions::new().write(true).create_new(true).open(golden.path()) {
+            Ok(mut file) => file.write_all(&(golden.build)().to_bytes()).unwrap(),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => panic!("{}: {error}", golden.path().display()),
+        }
+    }
+}
