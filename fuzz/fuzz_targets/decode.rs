@@ -10,7 +10,9 @@ use libfuzzer_sys::fuzz_target;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
 use twiceshy::reverse_map::{MemoryMap, Rows};
-use twiceshy::{AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, RangeFilter};
+use twiceshy::{
+    AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, RangeFilter,
+};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
 

@@ -161,7 +161,8 @@ fn run(pair: &mut Pair, operation: Operation, shape: Shape, spread: Spread) -> b
             return done;
         }
         Operation::Load(sorted) => {
-            let builder = RangeFilter::<u8>::builder().max_range(1 << (shape.range_bits % 9)).max_partitions(300);
+            let builder =
+                RangeFilter::<u8>::builder().max_range(1 << (shape.range_bits % 9)).max_partitions(300);
             let builder = builder.hasher(spread.hasher());
             let mut keys = pair.members.clone();
             keys.sort_by_key(|key| pair.filter.partition_hash(key));

@@ -82,7 +82,8 @@ fn sized(quotient_bits: u32, remainder_bits: u32) -> Builder<u64> {
 
 fn with(builder: Builder<u64>, contents: Vec<(u64, u64)>) -> RangeFilter<u64> {
     let hasher = Hasher::siphash(HashKey::from_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
-    let builder = if format!("{builder:?}").contains("hasher: None") { builder.hasher(hasher) } else { builder };
+    let builder =
+        if format!("{builder:?}").contains("hasher: None") { builder.hasher(hasher) } else { builder };
     let mut filter = builder.build().unwrap();
     for (key, copies) in contents {
         (0..copies).for_each(|_| assert!(filter.insert(&key).is_ok()));
@@ -95,14 +96,16 @@ fn spread(keys: u64) -> Vec<(u64, u64)> {
 }
 
 fn boxes() -> Vec<(u64, u64)> {
-    let sizes = (0..33u64).flat_map(|size| (0..size).map(move |key| (size << 20 | key * 31 / size.max(1), 1)));
-    let copies = [2, 3, 5, 1_000].into_iter().map(|copies| (7 << 30 | copies, copies));
+    let sizes = (0..33u64).flat_map(|size| (0..size).map(move |key| ((size << 20) + key * 31 / size, 1)));
+    let copies = [2, 3, 5, 1_000].into_iter().map(|copies| ((7 << 30) + copies, copies));
     sizes.filter(|(key, _)| [1, 2, 3, 4, 9, 16, 30, 31, 32].contains(&(key >> 20))).chain(copies).collect()
 }
 
 impl Golden {
     fn path(&self) -> PathBuf {
-        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2-ranges")).join(self.name).with_extension("twiceshy")
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2-ranges"))
+            .join(self.name)
+            .with_extension("twiceshy")
     }
 
     fn stored(&self) -> Vec<u8> {
@@ -115,16 +118,21 @@ fn golden_files_hold_what_was_put_in_and_are_written_as_they_were() {
     write_if_asked();
     for golden in &FILES {
         let (name, bytes) = (golden.name, golden.stored());
-        let filter = RangeFilter::<u64>::load(golden.path()).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
+        let filter =
+            RangeFilter::<u64>::load(golden.path()).unwrap_or_else(|e| panic!("{name}: {e}. {ADVICE}"));
         RangeFilter::<u64>::view(&bytes).unwrap().validate().unwrap();
         let contents = (golden.contents)();
         for (key, copies) in &contents {
-            assert!(filter.count(key) >= *copies && filter.contains_range(key..=key), "{name}: {key}. {ADVICE}");
+            assert!(
+                filter.count(key) >= *copies && filter.contains_range(key..=key),
+                "{name}: {key}. {ADVICE}"
+            );
         }
         assert_eq!(filter.len(), contents.iter().map(|(_, copies)| copies).sum::<u64>(), "{name}");
         assert_eq!([filter.quotient_bits(), filter.fingerprint_bits()], golden.bits, "{name}");
         let start = |number: u64| (1 << 40) + 1_000 * number;
-        let is_found = |number: &u64| filter.contains_range(start(*number)..start(*number) + filter.max_range());
+        let is_found =
+            |number: &u64| filter.contains_range(start(*number)..start(*number) + filter.max_range());
         assert_eq!((0..1_000).filter(is_found).count(), golden.false_positives, "{name}: mistakes. {ADVICE}");
         assert!((golden.build)().to_bytes() == bytes, "{name} is written differently. {ADVICE}");
         assert!(filter.to_bytes() == bytes, "{name} is written differently when read. {ADVICE}");

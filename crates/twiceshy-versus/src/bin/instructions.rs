@@ -24,8 +24,8 @@ use twiceshy::hash::HashKey;
 use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
 use twiceshy::{
-    AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, RangeFilter, adaptive, quotient,
-    range,
+    AdaptiveFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter, RangeFilter, adaptive,
+    quotient, range,
 };
 
 const SLOTS_LOG2: u32 = 16;

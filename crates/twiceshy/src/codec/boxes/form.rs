@@ -152,7 +152,9 @@ impl Many {
         let chunks = (0..gap).step_by(64).map(|from| (from, 64.min(gap - from)));
         match self.form() {
             Between::Mapped => {
-                chunks.for_each(|(from, len)| set.set_bits(first + from, stream.bits(self.at + u64::from(from), len)));
+                chunks.for_each(|(from, len)| {
+                    set.set_bits(first + from, stream.bits(self.at + u64::from(from), len))
+                });
             }
             Between::Listed { len, width, are_members } => {
                 if !are_members {

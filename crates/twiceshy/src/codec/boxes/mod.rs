@@ -49,6 +49,9 @@ const FIRST_OF_STREAM: usize = 2;
 pub(crate) struct Boxes {
     suffix_bits: u32,
     has_stops: bool,
+    /// What follows from these: the bits of the suffix, and the lowest bit of the string, if there are stop bits.
+    suffix_mask: u64,
+    last_stop: u64,
 }
 
 /// A box of a run: the slots `start..end`.
@@ -72,7 +75,8 @@ enum Form {
 impl Boxes {
     /// Suffixes of so many bits, and strings that end with a stop bit, or fill the rest of a slot.
     pub(crate) fn new(suffix_bits: u32, has_stops: bool) -> Self {
-        Self { suffix_bits, has_stops }
+        let last_stop = u64::from(has_stops) << suffix_bits;
+        Self { suffix_bits, has_stops, suffix_mask: low_mask(suffix_bits), last_stop }
     }
 
     #[inline(always)]
@@ -94,14 +98,13 @@ impl Boxes {
     /// The bits of a window that belong to the string.
     #[inline(always)]
     fn of_string(self, window: u64) -> u64 {
-        window & !low_mask(self.suffix_bits)
+        window & !self.suffix_mask
     }
 
     /// The slot of a key with the longest string that fits.
     #[inline(always)]
     fn head(self, window: u64, suffix: u16) -> u64 {
-        let stop = u64::from(self.has_stops) << self.suffix_bits;
-        (self.of_string(window) | stop) | u64::from(suffix)
+        self.of_string(window) | self.last_stop | u64::from(suffix)
     }
 
     /// Whether a string is a prefix of a window, without the suffix.
@@ -119,7 +122,7 @@ impl Boxes {
     /// The box that starts at `start`, in a run that ends at `end`. In a run that no encoder wrote it is cut off there.
     #[inline(always)]
     fn decode<B: AsRef<[u8]>>(self, table: &Table<B>, start: u64, end: u64) -> Entry {
-        let split = |slot: u64| (slot >> self.suffix_bits, (slot & low_mask(self.suffix_bits)) as u16);
+        let split = |slot: u64| (slot >> self.suffix_bits, (slot & self.suffix_mask) as u16);
         let (string, first) = split(table.slot(start));
         if start + 1 >= end {
             return Entry { string, start, end: start + 1, form: Form::One(first) };
@@ -228,11 +231,10 @@ impl<B: AsRef<[u8]>> Kernel for LookAtFound<'_, B> {
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { table, codec, glance, window, probe } = self;
         if codec.is_plain(table, &glance)
-            && let Some(rank) =
-                table.only_prefix_at_glance(&glance, window, codec.suffix_bits, codec.stops())
+            && let Some(rank) = table.only_prefix_at_glance(&glance, window, codec.suffix_bits, codec.stops())
         {
             let slot = table.slot(table.run_at_glance(&glance).start + u64::from(rank));
-            let suffix = (slot & low_mask(codec.suffix_bits)) as u16;
+            let suffix = (slot & codec.suffix_mask) as u16;
             return (probe.from..=probe.to).contains(&suffix);
         }
         LookCloser { table, codec, probe }.run(cpu)
@@ -253,9 +255,9 @@ impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
         let Self { table, codec, probe: Probe { hash, from, to } } = self;
         let (quotient, window) = table.address().split(hash);
         let (run, string) = (table.run(cpu, quotient), window >> codec.suffix_bits);
-        codec.boxes(table, run).any(|entry| {
-            codec.matches(entry.string, string) && codec.meets(table, &entry, run.end, from, to)
-        })
+        codec
+            .boxes(table, run)
+            .any(|entry| codec.matches(entry.string, string) && codec.meets(table, &entry, run.end, from, to))
     }
 }
 
@@ -316,7 +318,7 @@ pub(crate) fn remove_at_glance<C: Cpu>(
     let only = table.only_prefix_at_glance(&glance, window, codec.suffix_bits, codec.stops());
     let Some(rank) = only else { return false };
     let slot = table.slot(table.run_at_glance(&glance).start + u64::from(rank));
-    slot & low_mask(codec.suffix_bits) == u64::from(suffix) && table.remove_at_glance(cpu, &glance, rank)
+    slot & codec.suffix_mask == u64::from(suffix) && table.remove_at_glance(cpu, &glance, rank)
 }
 
 /// Adds a copy of a key with the longest string that fits, within limits. Tells whether it was not there before.

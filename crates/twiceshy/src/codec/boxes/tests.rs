@@ -80,9 +80,9 @@ fn check(suffix_bits: u32, slot_bits: u32, model: &Model, ranges: bool) -> u64 {
     let copies = model.values().sum::<u64>() + 1;
     assert_eq!(check_run(&table, codec, run), Some((2, copies)));
     let keys: Vec<_> = Keys::new(&table, codec).collect();
-    let expected = boxes.iter().flat_map(|(string, model)| {
-        model.iter().map(move |(&suffix, &count)| (5, *string, suffix, count))
-    });
+    let expected = boxes
+        .iter()
+        .flat_map(|(string, model)| model.iter().map(move |(&suffix, &count)| (5, *string, suffix, count)));
     assert!(keys.into_iter().eq(expected));
     if ranges {
         let most = low_mask(suffix_bits) as u16;
@@ -134,7 +134,8 @@ fn boxes_of_every_size_read_back() {
                 let mut model = Model::new();
                 while model.len() < 1 << suffix_bits {
                     let suffix = random.below(1 << suffix_bits) as u16;
-                    *model.entry(suffix).or_insert(0) = 1 + u64::from(copies) * (random.next() >> 40 >> random.below(24));
+                    *model.entry(suffix).or_insert(0) =
+                        1 + u64::from(copies) * (random.next() >> 40 >> random.below(24));
                     if suffix_bits < 8 || random.below(16) == 0 || model.len() > 1000 {
                         check(suffix_bits, slot_bits, &model, suffix_bits < 6);
                     }
@@ -228,7 +229,8 @@ fn edits_and_answers_agree_with_a_model() {
                 let matching = |(stored, model): &(&u64, &mut Model)| {
                     codec.matches(**stored, string) && model.contains_key(&suffix)
                 };
-                let longest = model.iter_mut().filter(matching).min_by_key(|(stored, _)| stored.trailing_zeros());
+                let longest =
+                    model.iter_mut().filter(matching).min_by_key(|(stored, _)| stored.trailing_zeros());
                 assert_eq!(done, longest.is_some());
                 if let Some((&stored, model_of)) = longest {
                     *model_of.get_mut(&suffix).unwrap() -= 1;
@@ -242,7 +244,8 @@ fn edits_and_answers_agree_with_a_model() {
             assert!(table.bytes() == table_of(codec, slot_bits, &boxes).bytes(), "{model:?}");
             for string in 0..1 << string_bits {
                 let hash = 5 << 58 | string << (58 - string_bits);
-                let (from, to) = (random.below(1 << suffix_bits) as u16, random.below(1 << suffix_bits) as u16);
+                let (from, to) =
+                    (random.below(1 << suffix_bits) as u16, random.below(1 << suffix_bits) as u16);
                 let (from, to) = (from.min(to), from.max(to));
                 let expected = model.iter().any(|(stored, model)| {
                     codec.matches(*stored, string) && model.range(from..=to).next().is_some()

@@ -187,8 +187,11 @@ mod tests {
         let hash = Hash::raw(0xb7 << 56, 64);
         for len in 0..9 {
             for more in 0..4 {
-                let all: Vec<String> =
-                    hash.fingerprint(len).continued(len + more).map(|one| one.to_prefix().to_string()).collect();
+                let all: Vec<String> = hash
+                    .fingerprint(len)
+                    .continued(len + more)
+                    .map(|one| one.to_prefix().to_string())
+                    .collect();
                 let begin = hash.fingerprint(len).to_prefix().to_string();
                 assert!(all.is_sorted() && all.len() == 1 << more);
                 assert!(all.iter().all(|one| one.starts_with(&begin) && one.len() as u32 == len + more));

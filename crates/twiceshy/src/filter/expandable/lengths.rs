@@ -132,7 +132,12 @@ impl Lengths {
     }
 
     /// The shortest lengths that keep the error rate: growing at every size, the others at the start.
-    pub(in crate::filter) fn for_rate(mode: Mode, rate: f64, start: u32, load: f64) -> Result<Self, BuildError> {
+    pub(in crate::filter) fn for_rate(
+        mode: Mode,
+        rate: f64,
+        start: u32,
+        load: f64,
+    ) -> Result<Self, BuildError> {
         check_rate(rate)?;
         let (shortest, longest) =
             (Self::with_bits(mode, 1, start), Self::with_bits(mode, MOST_STORED, start));

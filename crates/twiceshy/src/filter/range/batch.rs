@@ -43,7 +43,11 @@ impl Parts {
     }
 
     /// Looks all of them up, and forgets them.
-    fn look_up<K: RangeKey + ?Sized, B: AsRef<[u8]>>(&mut self, filter: &RangeFilter<K, B>, found: &mut [bool]) {
+    fn look_up<K: RangeKey + ?Sized, B: AsRef<[u8]>>(
+        &mut self,
+        filter: &RangeFilter<K, B>,
+        found: &mut [bool],
+    ) {
         let count = std::mem::take(&mut self.count);
         let (hashes, answers) = (&mut self.hashes[..count], &mut self.found[..count]);
         filter.hasher.hash_all(&self.partitions[..count], hashes);
@@ -109,7 +113,12 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
 
     /// Finds so many answers, given what is to be looked up for each (up to two parts), or the answer.
     #[inline(always)]
-    fn in_parts(&self, count: usize, found: &mut [bool], mut each: impl FnMut(&mut Parts, usize) -> Option<bool>) {
+    fn in_parts(
+        &self,
+        count: usize,
+        found: &mut [bool],
+        mut each: impl FnMut(&mut Parts, usize) -> Option<bool>,
+    ) {
         assert_eq!(count, found.len(), "as many answers as questions");
         let mut parts = Parts::new();
         for number in 0..count {

@@ -156,7 +156,10 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         let (stored_bits, lengths) = self.lengths(start, grows)?;
         let (first_bits, slot_bits) = (start + stored_bits, stored_bits + cut.suffix_bits());
         if first_bits > HASH_BITS || slot_bits > 64 {
-            return Err(BuildError::NotEnoughBits { needed: first_bits.max(slot_bits), available: HASH_BITS });
+            return Err(BuildError::NotEnoughBits {
+                needed: first_bits.max(slot_bits),
+                available: HASH_BITS,
+            });
         }
         let template = with_limits(Shape::new(1, 2), self.limits);
         Ok(Settings { cut, key_type: K::TYPE, grows, start, first_bits, lengths, template })

@@ -77,7 +77,9 @@ impl<K: RangeKey + ?Sized> Builder<K> {
                     return Ok(RangeFilter { len: boxes.held, boxes, hasher, settings, key: PhantomData });
                 }
                 // Copies may take more slots than keys.
-                Err(BulkError::Full { .. }) if settings.grows => builder = builder.enlarged(settings.start + 1),
+                Err(BulkError::Full { .. }) if settings.grows => {
+                    builder = builder.enlarged(settings.start + 1)
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -135,7 +137,8 @@ impl<I: Iterator<Item = Hashed>> Iterator for Ascending<I> {
         }
         self.last = hash;
         self.taken += 1;
-        let place = (hash >> (64 - self.quotient_bits), hash << self.quotient_bits >> (64 - self.string_bits));
+        let place =
+            (hash >> (64 - self.quotient_bits), hash << self.quotient_bits >> (64 - self.string_bits));
         Some(Ok(Placed { place, suffix, count: 1 }))
     }
 }

@@ -59,7 +59,8 @@ pub(super) fn fill(
 ) -> Result<Boxed, NoPlace> {
     let loader = Loader::new(shape, shape.slot_limit())?.extending(if may_extend { u64::MAX } else { 0 });
     let set = Multiset::new(codec.suffix_bits());
-    let (table, held) = dispatch(FillFrom { filler: Filler { loader, codec, set, slots: Vec::new() }, keys })?;
+    let (table, held) =
+        dispatch(FillFrom { filler: Filler { loader, codec, set, slots: Vec::new() }, keys })?;
     Ok(Boxed::over(table, codec, held))
 }
 
@@ -117,7 +118,11 @@ impl Filler {
     }
 
     #[inline(always)]
-    fn write(&mut self, Placed { place: (quotient, string), suffix, count }: Placed, is_one: bool) -> Result<(), NoRoom> {
+    fn write(
+        &mut self,
+        Placed { place: (quotient, string), suffix, count }: Placed,
+        is_one: bool,
+    ) -> Result<(), NoRoom> {
         let head = string << self.codec.suffix_bits();
         if is_one && count == 1 {
             return boxes::push_one(&mut self.loader, quotient, head | u64::from(suffix));
@@ -126,7 +131,12 @@ impl Filler {
     }
 
     #[inline(never)]
-    fn write_many(&mut self, head: (u64, u64), (suffix, count): (u16, u64), is_one: bool) -> Result<(), NoRoom> {
+    fn write_many(
+        &mut self,
+        head: (u64, u64),
+        (suffix, count): (u16, u64),
+        is_one: bool,
+    ) -> Result<(), NoRoom> {
         if is_one {
             self.set.clear();
             self.set.add(suffix, count);
@@ -202,7 +212,9 @@ fn place_short(
             let copies = 1u64.checked_shl(missing).unwrap_or(u64::MAX);
             room = room.checked_sub(copies).ok_or(NoPlace::Full)?;
         }
-        spread.extend(entry.fingerprint.continued(position_bits).map(|fingerprint| Entry { fingerprint, ..entry }));
+        spread.extend(
+            entry.fingerprint.continued(position_bits).map(|fingerprint| Entry { fingerprint, ..entry }),
+        );
     }
     spread.sort_unstable();
     let all = Union::new(all().filter(|entry| !is_short(entry)), spread.into_iter());

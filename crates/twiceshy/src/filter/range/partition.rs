@@ -100,7 +100,7 @@ impl Cut {
     #[inline(always)]
     pub(crate) fn split(self, code: u128) -> (u128, u16) {
         let bits = self.suffix_bits();
-        (code.unbounded_shr(bits), (code as u64 & low_mask(bits)) as u16)
+        (code >> bits, (code as u64 & low_mask(bits)) as u16)
     }
 
     /// The code of a partition and a suffix.

@@ -107,7 +107,8 @@ impl Checked {
         let key = self.members.swap_remove(number % self.members.len());
         let (hash, suffix) = self.hash_and_suffix(key);
         assert!(self.filter.remove(&Small(key)), "a member is found");
-        let matching = self.held.keys().filter(|(string, other)| *other == suffix && string.is_prefix_of(hash));
+        let matching =
+            self.held.keys().filter(|(string, other)| *other == suffix && string.is_prefix_of(hash));
         let longest = *matching.max_by_key(|(string, _)| string.len).expect("a member has a fingerprint");
         *self.held.get_mut(&longest).unwrap() -= 1;
         self.held.retain(|_, count| *count > 0);
@@ -269,7 +270,10 @@ impl Checked {
         let unbounded = filter.contains_range((Bound::<Small>::Unbounded, Bound::Included(Small(5))));
         assert_eq!(unbounded, filter.contains_range((Bound::Included(Small(0)), Bound::Included(Small(5)))));
         let unbounded = filter.contains_range((Bound::Included(Small(60)), Bound::<Small>::Unbounded));
-        assert_eq!(unbounded, filter.contains_range((Bound::Included(Small(60)), Bound::Included(Small(63)))));
+        assert_eq!(
+            unbounded,
+            filter.contains_range((Bound::Included(Small(60)), Bound::Included(Small(63))))
+        );
         for &key in self.members.iter().take(5) {
             let copies = self.members.iter().filter(|other| **other == key).count() as u64;
             assert!(filter.count(&Small(key)) >= copies);

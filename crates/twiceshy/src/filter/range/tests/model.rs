@@ -3,7 +3,19 @@
 use super::*;
 use twiceshy_testkit::effort;
 
-fn drive(hasher: &Hasher, seed: u64, steps: u32) {
+/// Says what was tried, if that fails.
+struct Told(String);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.0);
+        }
+    }
+}
+
+fn drive(name: &str, hasher: &Hasher, seed: u64, steps: u32) {
+    let _told = Told(format!("hashes {name}, seed {seed}"));
     let mut random = Random(seed);
     let ranges = [1, 2, 4, 8, 16, 64];
     let max_range = ranges[random.below(6) as usize];
@@ -87,8 +99,7 @@ fn drive(hasher: &Hasher, seed: u64, steps: u32) {
 fn nothing_is_lost_and_everything_is_as_the_model_says() {
     for (i, (name, hasher)) in (0..).zip(hashers()) {
         for seed in 0..effort::times("TWICESHY_CASES", if name == "good" { 24 } else { 12 }) {
-            println!("{name}, seed {seed}");
-            drive(&hasher, 1000 * i + seed, 60);
+            drive(name, &hasher, 1000 * i + seed, 60);
         }
     }
 }
@@ -103,7 +114,9 @@ fn all_short_sequences_agree_with_the_model() {
                 0..=2 => next.insert([0, 1, 2][operation]),
                 3 | 4 => {
                     let key = [0, 2][operation - 3];
-                    let Some(number) = next.members.iter().position(|member| *member == key) else { continue };
+                    let Some(number) = next.members.iter().position(|member| *member == key) else {
+                        continue;
+                    };
                     next.remove(number);
                 }
                 5 if next.filter.quotient_bits() < 4 => next.grow(),
@@ -115,7 +128,9 @@ fn all_short_sequences_agree_with_the_model() {
             }
         }
     }
-    for word in [|_: &[u8], _| 0u64, |key: &[u8], _| u64::from(key[0]) << 63, |key: &[u8], _| u64::from(key[0]) << 61] {
+    for word in
+        [|_: &[u8], _| 0u64, |key: &[u8], _| u64::from(key[0]) << 63, |key: &[u8], _| u64::from(key[0]) << 61]
+    {
         let builder = RangeFilter::<Small>::builder().max_range(2).quotient_bits(1).remainder_bits(1);
         let filter = builder.hasher(Hasher::chosen(word)).limits(3, 5).build().unwrap();
         step(&Checked::new(filter), 4);

@@ -62,7 +62,8 @@ fn keys_in_the_order_of_their_hashes_do_not_take_longer() {
 
 #[test]
 fn a_million_copies_of_a_key_take_a_few_slots() {
-    let mut filter = RangeFilter::<u64>::builder().quotient_bits(3).remainder_bits(5).growth(false).build().unwrap();
+    let mut filter =
+        RangeFilter::<u64>::builder().quotient_bits(3).remainder_bits(5).growth(false).build().unwrap();
     for _ in 0..1_000_000 {
         assert!(filter.insert(&7).is_ok());
     }
@@ -75,8 +76,13 @@ fn a_million_copies_of_a_key_take_a_few_slots() {
 /// Everything in one quotient, and beyond what 64 bits of a hash tell apart.
 #[test]
 fn keys_that_hash_alike_find_room_or_an_error() {
-    for word in [|_: &[u8], _| 0u64, |_: &[u8], _| u64::MAX, |key: &[u8], _| u64::from(key[0]) << 8 | u64::from(key[1])] {
-        let mut filter = RangeFilter::<u64>::builder().max_range(16).hasher(Hasher::chosen(word)).build().unwrap();
+    for word in [
+        |_: &[u8], _| 0u64,
+        |_: &[u8], _| u64::MAX,
+        |key: &[u8], _| u64::from(key[0]) << 8 | u64::from(key[1]),
+    ] {
+        let mut filter =
+            RangeFilter::<u64>::builder().max_range(16).hasher(Hasher::chosen(word)).build().unwrap();
         let keys: Vec<u64> = (0..20_000).map(|number| number * 37).collect();
         for key in &keys {
             filter.insert(key).unwrap();
@@ -90,7 +96,8 @@ fn keys_that_hash_alike_find_room_or_an_error() {
 fn the_size_that_was_promised() {
     let builder = RangeFilter::<u64>::builder().quotient_bits(18).remainder_bits(9).max_range(32);
     let mut filter = builder.clone().hasher(Hasher::fast()).build().unwrap();
-    let keys: Vec<u64> = (0..(1 << 18) * 9 / 10).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let keys: Vec<u64> =
+        (0..(1 << 18) * 9 / 10).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     filter.insert_batch(&keys).unwrap();
     let bits = filter.size_in_bytes() as f64 * 8.0 / keys.len() as f64;
     assert!(filter.quotient_bits() == 18 && bits <= 18.0, "{bits} bits per key");
@@ -128,12 +135,14 @@ fn filters_that_have_nothing_in_common_are_told_apart() {
     };
     assert_eq!(field(RangeFilter::<u32>::from_bytes(&file).unwrap_err()), "bits of codes");
     assert_eq!(field(RangeFilter::<i64>::from_bytes(&file).unwrap_err()), "type of keys");
-    let mut short = RangeFilter::<u64>::builder().max_range(8).hasher(filter.hasher().clone()).build().unwrap();
+    let mut short =
+        RangeFilter::<u64>::builder().max_range(8).hasher(filter.hasher().clone()).build().unwrap();
     let error = short.merge_from(&filter).unwrap_err();
     assert!(matches!(error, MergeError::DifferentPartitions { ours: 8, theirs: 64 }));
     let mut stranger = RangeFilter::<u64>::new(0.01).unwrap();
     assert!(matches!(stranger.merge_from(&filter), Err(MergeError::DifferentHash)));
-    let unsorted = RangeFilter::<u64>::builder().hasher(Hasher::fast()).from_sorted((0..1_000).map(|n| n * 99));
+    let unsorted =
+        RangeFilter::<u64>::builder().hasher(Hasher::fast()).from_sorted((0..1_000).map(|n| n * 99));
     assert!(matches!(unsorted, Err(BulkError::Unsorted { .. })));
 }
 

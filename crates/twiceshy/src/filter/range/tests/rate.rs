@@ -29,11 +29,11 @@ fn check(filter: &RangeFilter<u64>, keys: u64, rate: f64) {
     const QUERIES: u64 = 120_000;
     let expected = filter.expected_error_rate();
     assert!(expected <= rate, "{expected} of {rate} at {} keys", keys);
-    let limit = expected + tolerance::of_count(QUERIES as f64, expected) / QUERIES as f64;
+    let tolerance = tolerance::of_count(QUERIES as f64, expected) / QUERIES as f64;
     for found in rates(filter, keys, QUERIES) {
-        assert!(found <= limit, "{found}, expected {expected}, with {keys} keys");
+        assert!(found <= expected + tolerance, "{found}, expected {expected}, with {keys} keys");
         // Where a partition has one key, half of them do not meet it.
-        assert!(found >= expected * 0.2, "{found}, expected {expected}: the tests see too few");
+        assert!(found >= expected / 2.0 - tolerance, "{found}, expected {expected}: the tests see too few");
     }
 }
 
@@ -85,11 +85,6 @@ fn the_rate_that_was_asked_for_holds_at_every_size() {
 /// A filter of a given size that may grow takes one bit more than one that may not, up to there.
 #[test]
 fn to_be_able_to_grow_costs_one_bit() {
-    let bits = |grows| {
-        let builder = RangeFilter::<u64>::builder().quotient_bits(20).error_rate(1.0 / 280.0).growth(grows);
-        builder.build().unwrap().fingerprint_bits()
-    };
-    assert_eq!((bits(false), bits(true)), (20 + 10, 20 + 10));
     let bits = |grows| {
         let builder = RangeFilter::<u64>::builder().capacity(900_000).error_rate(0.001).growth(grows);
         builder.build().unwrap().fingerprint_bits()
