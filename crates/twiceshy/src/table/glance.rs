@@ -221,6 +221,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 }
 
+/// The lowest `bits` bits of a slot, of which there are fewer than 64: [`low_mask`] in fewer steps.
+#[inline(always)]
+pub(super) fn lowest(bits: u32) -> u64 {
+    1u64.wrapping_shl(bits).wrapping_sub(1)
+}
+
 impl Glance {
     /// How many slots the run has.
     #[inline(always)]
@@ -283,7 +289,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// not compared, and must be 0 in the value: a slot may hold something else there.
     #[inline(always)]
     pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64, ignored: u32) -> u64 {
-        let compared = !self.lanes.ones.wrapping_mul(low_mask(ignored));
+        let compared = !self.lanes.ones.wrapping_mul(lowest(ignored));
         let differ = (glance.slots ^ value.wrapping_mul(self.lanes.ones)) & compared;
         let found = differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance);
         found & found.wrapping_neg()
@@ -309,7 +315,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// Whether two neighbouring slots of the run, which has some, have the same value, but for their lowest `ignored` bits.
     #[inline(always)]
     pub(crate) fn repeats_at_glance(&self, glance: &Glance, ignored: u32) -> bool {
-        let compared = !self.lanes.ones.wrapping_mul(low_mask(ignored));
+        let compared = !self.lanes.ones.wrapping_mul(lowest(ignored));
         let differ = (glance.slots ^ glance.slots >> self.shape.slot_bits()) & compared;
         let pairs = self.lanes.highs[glance.len.wrapping_sub(1) as usize % MASKS];
         differ.wrapping_sub(self.lanes.ones) & !differ & pairs != 0

@@ -6,9 +6,9 @@
 //! lanes above it and makes them wrong, but it seems to match everything itself, and what is below it is right: the
 //! lowest match is a match or a digit, and there is none only if there is none.
 
-use super::glance::{Glance, MASKS};
+use super::glance::{Glance, MASKS, lowest};
 use super::{Layout, Table};
-use crate::bits::word::low_mask;
+use crate::bits::word::field_mask;
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// What keeps each slot, but for its lowest `ignored` bits, from being a prefix of `window`, in which these are 0: 0 in
@@ -16,7 +16,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     fn contradictions(&self, glance: &Glance, window: u64, ignored: u32, stops: u64) -> u64 {
         let ones = self.lanes.ones;
-        let slots = glance.slots & !ones.wrapping_mul(low_mask(ignored));
+        let slots = glance.slots & !ones.wrapping_mul(lowest(ignored));
         let through_stop = slots ^ slots.wrapping_sub(ones);
         (slots ^ window.wrapping_mul(ones)) & !(through_stop & stops)
     }
@@ -35,6 +35,14 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         // The lowest lane that is 0 is found for certain.
         let wrong = self.contradictions(glance, window, ignored, stops);
         wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance)
+    }
+
+    /// The slot that was found, if it is the only one: what a slot of the run is that is a bit of `found`.
+    #[inline(always)]
+    pub(crate) fn only_found_at_glance(&self, glance: &Glance, found: u64) -> Option<u64> {
+        let width = self.shape.slot_bits();
+        let lane = || glance.slots >> (found.trailing_zeros() + 1 - width) & field_mask(width);
+        found.is_power_of_two().then(lane)
     }
 
     /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there

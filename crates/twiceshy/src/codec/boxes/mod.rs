@@ -181,6 +181,12 @@ impl Boxes {
         })
     }
 
+    /// Whether the suffix of a head is in the part that is looked for.
+    #[inline(always)]
+    fn is_in(self, head: u64, probe: Probe) -> bool {
+        (probe.from..=probe.to).contains(&((head & self.suffix_mask) as u16))
+    }
+
     /// Whether a run certainly has nothing but heads: it is too short, or no slot has the string of the one before it.
     #[inline(always)]
     fn is_plain<B: AsRef<[u8]>>(self, table: &Table<B>, glance: &Glance) -> bool {
@@ -207,9 +213,19 @@ pub(crate) fn meets<C: Cpu, B: AsRef<[u8]>>(
 ) -> bool {
     if let Some(glance) = table.glance_at(cpu, home) {
         let window = codec.of_string(table.address().window(cpu, probe.hash));
-        let found = table.prefixes_at_glance(&glance, window, codec.suffix_bits, codec.stops());
+        // Which of the two it is, is the same in all queries.
+        let found = match codec.has_stops {
+            true => table.prefixes_at_glance(&glance, window, codec.suffix_bits, u64::MAX),
+            false => table.find_at_glance(&glance, window, codec.suffix_bits),
+        };
         if found == 0 {
             return false;
+        }
+        // A run of one is all that there is.
+        if glance.len() == 1
+            && let Some(slot) = table.only_found_at_glance(&glance, found)
+        {
+            return codec.is_in(slot, probe);
         }
         return cpu.outlined(LookAtFound { table, codec, glance, window, probe });
     }
@@ -233,9 +249,7 @@ impl<B: AsRef<[u8]>> Kernel for LookAtFound<'_, B> {
         if codec.is_plain(table, &glance)
             && let Some(rank) = table.only_prefix_at_glance(&glance, window, codec.suffix_bits, codec.stops())
         {
-            let slot = table.slot(table.run_at_glance(&glance).start + u64::from(rank));
-            let suffix = (slot & codec.suffix_mask) as u16;
-            return (probe.from..=probe.to).contains(&suffix);
+            return codec.is_in(table.slot(table.run_at_glance(&glance).start + u64::from(rank)), probe);
         }
         LookCloser { table, codec, probe }.run(cpu)
     }

@@ -74,7 +74,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
     /// If there are not as many answers as keys.
     pub fn contains_batch<T: Borrow<K>>(&self, keys: &[T], found: &mut [bool]) {
         self.in_parts(keys.len(), found, |parts, number| {
-            let (partition, suffix) = self.settings.cut.split(keys[number].borrow().code());
+            let (partition, suffix) = self.settings.cut.split_of::<K>(keys[number].borrow().code());
             parts.push(number, partition, suffix, suffix);
             None
         });
@@ -98,14 +98,15 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
         let most = (cut.max_range() - 1) as u16;
         self.in_parts(ranges.len(), found, |parts, number| {
             let Some(codes) = codes::<K>(&ranges[number]) else { return Some(false) };
-            let ((first, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
+            let ((first, from), (last, to)) =
+                (cut.split_of::<K>(*codes.start()), cut.split_of::<K>(*codes.end()));
             match last - first {
                 0 => parts.push(number, first, from, to),
                 1 => {
                     parts.push(number, first, from, most);
                     parts.push(number, last, 0, to);
                 }
-                _ => return Some(self.contains_codes(&codes)),
+                _ => return Some(self.contains_codes::<K>(&codes)),
             }
             None
         });
@@ -165,12 +166,12 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
         for chunk in keys.chunks(CHUNK) {
             let hashes = &mut hashes[..chunk.len()];
             for (partition, key) in partitions.iter_mut().zip(chunk) {
-                *partition = self.settings.cut.split(key.borrow().code()).0;
+                *partition = self.settings.cut.split_of::<K>(key.borrow().code()).0;
             }
             self.hasher.hash_all(&partitions[..chunk.len()], hashes);
             for (i, key) in chunk.iter().enumerate() {
                 ask_ahead(&self.boxes.table, hashes, i);
-                let (hash, suffix) = (hashes[i], self.settings.cut.split(key.borrow().code()).1);
+                let (hash, suffix) = (hashes[i], self.settings.cut.split_of::<K>(key.borrow().code()).1);
                 let inserted =
                     self.has_room() && dispatch(InsertAtGlance { boxed: &mut self.boxes, hash, suffix });
                 self.count_new(inserted);
@@ -198,7 +199,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
             (self.boxes, keys) = (boxes, &keys[..done]);
         }
         for key in keys.iter().rev() {
-            let (partition, suffix) = self.settings.cut.split(key.borrow().code());
+            let (partition, suffix) = self.settings.cut.split_of::<K>(key.borrow().code());
             self.boxes.remove(self.hasher.hash(&partition), suffix);
         }
         self.len = start.len;

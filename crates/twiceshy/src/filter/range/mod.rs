@@ -136,7 +136,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
     where
         K: Borrow<Q>,
     {
-        let (partition, suffix) = self.settings.cut.split(key.code());
+        let (partition, suffix) = self.settings.cut.split_of::<Q>(key.code());
         let (hash, inserted) = tried(self.has_room(), &mut *self, &partition, move |filter, hash| {
             InsertAtGlance { boxed: &mut filter.boxes, hash, suffix }
         });
@@ -231,7 +231,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
     where
         K: Borrow<Q>,
     {
-        let (partition, suffix) = self.settings.cut.split(key.code());
+        let (partition, suffix) = self.settings.cut.split_of::<Q>(key.code());
         let (hash, removed) = tried(true, &mut *self, &partition, move |filter, hash| RemoveAtGlance {
             boxed: &mut filter.boxes,
             hash,
@@ -282,7 +282,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
     where
         K: Borrow<Q>,
     {
-        let (partition, suffix) = self.settings.cut.split(key.code());
+        let (partition, suffix) = self.settings.cut.split_of::<Q>(key.code());
         self.meets(partition, suffix, suffix)
     }
 
@@ -307,14 +307,15 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
         Q: RangeKey + ?Sized,
         R: RangeBounds<Q>,
     {
-        codes::<Q>(&range).is_some_and(|codes| self.contains_codes(&codes))
+        codes::<Q>(&range).is_some_and(|codes| self.contains_codes::<Q>(&codes))
     }
 
     /// Whether there may be a key with one of these codes.
     #[inline(always)]
-    fn contains_codes(&self, codes: &RangeInclusive<u128>) -> bool {
+    fn contains_codes<Q: RangeKey + ?Sized>(&self, codes: &RangeInclusive<u128>) -> bool {
         let cut = self.settings.cut;
-        let ((first, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
+        let ((first, from), (last, to)) =
+            (cut.split_of::<Q>(*codes.start()), cut.split_of::<Q>(*codes.end()));
         if first == last {
             return self.meets(first, from, to);
         }
@@ -370,7 +371,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
     where
         K: Borrow<Q>,
     {
-        let (partition, suffix) = self.settings.cut.split(key.code());
+        let (partition, suffix) = self.settings.cut.split_of::<Q>(key.code());
         dispatch(Count { boxed: &self.boxes, hash: self.hasher.hash(&partition), suffix })
     }
 
@@ -379,7 +380,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> RangeFilter<K, B> {
     where
         K: Borrow<Q>,
     {
-        self.hasher.hash(&self.settings.cut.split(key.code()).0)
+        self.hasher.hash(&self.settings.cut.split_of::<Q>(key.code()).0)
     }
 
     /// How many copies of keys were inserted and not removed since.

@@ -118,6 +118,15 @@ impl Checked {
         self.check(false);
     }
 
+    /// What is not found cannot be removed.
+    fn remove_absent(&mut self, key: u8) {
+        if !self.positives[usize::from(key)] {
+            let before = self.filter.to_bytes();
+            assert!(!self.filter.remove(&Small(key)));
+            assert!(self.filter.to_bytes() == before, "something else was removed");
+        }
+    }
+
     fn grow(&mut self) {
         let before = self.filter.to_bytes();
         match self.filter.grow() {

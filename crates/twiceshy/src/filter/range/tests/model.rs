@@ -37,7 +37,8 @@ fn drive(name: &str, hasher: &Hasher, seed: u64, steps: u32) {
     for _ in 0..steps {
         match random.below(30) {
             0..=9 => checked.insert(key(&mut random)),
-            10..=15 => checked.remove(random.next() as usize),
+            10..=14 => checked.remove(random.next() as usize),
+            15 => (0..UNIVERSE).for_each(|key| checked.remove_absent(key)),
             16 => {
                 // Copies of one key, and all keys of a partition.
                 let (first, copies) = (key(&mut random), random.below(20));

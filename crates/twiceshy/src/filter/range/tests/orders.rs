@@ -73,6 +73,28 @@ fn a_million_copies_of_a_key_take_a_few_slots() {
     filter.validate().unwrap();
 }
 
+/// A batch grows the filter, and then there are more copies than can be counted: nothing of it is left.
+#[test]
+fn a_batch_that_fails_after_growth_leaves_no_trace() {
+    let builder = RangeFilter::<u64>::builder().quotient_bits(4).remainder_bits(8).hasher(Hasher::fast());
+    let mut filter = builder.build().unwrap();
+    let layout = (*filter.boxes.table.shape(), filter.boxes.codec);
+    let copies = Placed { place: (3, 200), suffix: 9, count: u64::MAX - 500 };
+    filter.boxes = fill(layout, true, [Ok(copies)].into_iter()).unwrap();
+    filter.len = filter.boxes.held;
+    let before = filter.to_bytes();
+    let keys: Vec<u64> = (0..501).map(|number| number * 1_000).collect();
+    assert!(matches!(filter.insert_batch(&keys), Err(InsertError::TooManyCopies)));
+    assert!(filter.to_bytes() == before);
+    filter.insert_batch(&keys[..500]).unwrap();
+    assert!(filter.quotient_bits() > 8 && filter.len() == u64::MAX);
+    filter.validate().unwrap();
+    let full = filter.to_bytes();
+    assert!(matches!(filter.insert(&7), Err(InsertError::TooManyCopies)));
+    assert!(matches!(filter.clone().merge_from(&filter), Err(MergeError::TooManyCopies)));
+    assert!(filter.to_bytes() == full);
+}
+
 /// Everything in one quotient, and beyond what 64 bits of a hash tell apart.
 #[test]
 fn keys_that_hash_alike_find_room_or_an_error() {
