@@ -55,7 +55,7 @@ impl Fingerprint {
     pub(in crate::filter) fn continued(self, len: u32) -> impl Iterator<Item = Self> {
         let (begin, more) = (self.0 & (self.0 - 1), len - self.len());
         let stop = 1 << (127 - len);
-        (0..1u128 << more).map(move |number| Self(begin | number << (128 - len) | stop))
+        (0..1u128 << more).map(move |number| Self(begin | number.unbounded_shl(128 - len) | stop))
     }
 
     /// The string, written out.

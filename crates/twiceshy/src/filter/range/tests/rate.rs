@@ -91,3 +91,32 @@ fn to_be_able_to_grow_costs_one_bit() {
     };
     assert_eq!(bits(true) - bits(false), 1);
 }
+
+/// In tables of many keys and wide slots, what is found is what has a fingerprint: whatever a filter looks at, or not.
+#[test]
+fn answers_follow_from_the_fingerprints() {
+    use std::collections::HashSet;
+    for (quotient_bits, remainder_bits, max_range) in [(6, 12, 64), (6, 3, 8), (10, 20, 1024), (12, 5, 1)] {
+        let builder =
+            RangeFilter::<u64>::builder().quotient_bits(quotient_bits).remainder_bits(remainder_bits);
+        let mut filter = builder.max_range(max_range).hasher(Hasher::fast()).build().unwrap();
+        (0..9_000).for_each(|number| assert!(filter.insert(&key(number)).is_ok()));
+        let all: HashSet<(u32, u64, u16)> = filter
+            .iter()
+            .map(|entry| (entry.prefix.len(), *entry.prefix.first_words().start(), entry.suffix))
+            .collect();
+        let lengths: HashSet<u32> = all.iter().map(|(len, ..)| *len).collect();
+        let mut positives = 0;
+        for number in 0..200_000u64 {
+            // Close to what is there, in the first bits of the hash, or anywhere.
+            let query =
+                if number % 2 == 0 { key(1 << 40 | number) } else { key(number % 9_000) ^ number % 97 };
+            let (hash, suffix) = (filter.partition_hash(&query), filter.settings.cut.split(query.into()).1);
+            let begins = |len: &u32| all.contains(&(*len, hash & u64::MAX.unbounded_shl(64 - len), suffix));
+            let expected = lengths.iter().any(begins);
+            assert_eq!(filter.contains(&query), expected);
+            positives += u64::from(expected);
+        }
+        assert!(positives > 1_000);
+    }
+}
