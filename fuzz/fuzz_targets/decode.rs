@@ -10,7 +10,9 @@ use libfuzzer_sys::fuzz_target;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
 use twiceshy::reverse_map::{MemoryMap, Rows};
-use twiceshy::{AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter};
+use twiceshy::{
+    AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, RangeFilter,
+};
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
 
@@ -18,6 +20,7 @@ use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
 const QUOTIENT: u8 = FilterKind::Quotient as u8;
 const ADAPTIVE: u8 = FilterKind::Adaptive as u8;
 const EXPANDABLE: u8 = FilterKind::Expandable as u8;
+const RANGE: u8 = 5;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
@@ -27,8 +30,11 @@ fuzz_target!(|data: &[u8]| {
         0 => examine_all(data),
         1 => {
             let mut bytes = rest.to_vec();
-            // A file of an expandable filter stays one.
-            let kind = if bytes.get(KIND) == Some(&EXPANDABLE) { EXPANDABLE } else { kind };
+            // A file of an expandable filter, or of a range filter, stays one.
+            let kind = match bytes.get(KIND) {
+                Some(&kept @ (EXPANDABLE | RANGE)) => kept,
+                _ => kind,
+            };
             seal(&mut bytes, kind);
             examine_all(&bytes);
         }
@@ -94,6 +100,7 @@ fn examine_all(bytes: &[u8]) {
     if let Ok(filter) = AnyFilter::from_bytes(bytes) {
         assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
     }
+    examine_range(bytes);
     examine_set(bytes);
     // The rows of a set of a few keys, with right checksums.
     if let Some((keys, rows)) = bytes.split_first_chunk::<3>() {
@@ -102,6 +109,29 @@ fn examine_all(bytes: &[u8]) {
         set.insert_batch(&keys.map(|key| [key])).expect("small");
         let rows = rows_of_set(set.len(), rows);
         examine_set(&[set.filter().to_bytes(), rows].concat());
+    }
+}
+
+/// Any bytes as a range filter: queries end, and what was read works.
+fn examine_range(bytes: &[u8]) {
+    let Ok(view) = RangeFilter::<u64>::view(bytes) else {
+        assert!(RangeFilter::<u64>::from_bytes(bytes).is_err());
+        return;
+    };
+    let keys: Vec<u64> = hashes().collect();
+    for &key in &keys {
+        let range = (view.contains_range(key..key.saturating_add(view.max_range())), view.contains(&key));
+        std::hint::black_box((range, view.count(&key)));
+    }
+    std::hint::black_box((view.iter().take(100_000).count(), format!("{view:?}")));
+    let valid = view.validate().is_ok();
+    assert_eq!(RangeFilter::<u64>::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
+    if let Ok(mut filter) = view.to_filter() {
+        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+        let inserted: Vec<u64> = keys.into_iter().filter(|key| filter.insert(key).is_ok()).collect();
+        assert!(inserted.iter().all(|key| filter.contains(key)));
+        inserted.iter().for_each(|key| assert!(filter.remove(key)));
+        filter.validate().expect("a valid table");
     }
 }
 

@@ -185,6 +185,17 @@ pub enum MergeError {
     /// The filters hash their keys differently.
     #[error("{DIFFERENT_HASH}")]
     DifferentHash,
+    /// Range filters cut their keys differently.
+    #[error(
+        "the filters have partitions of {ours} and of {theirs} keys, so their fingerprints have nothing in common: build \
+         them with the same max_range, or make one from the other with empty_like()"
+    )]
+    DifferentPartitions {
+        /// Keys of a partition of the filter that was to take all.
+        ours: u64,
+        /// And of the other.
+        theirs: u64,
+    },
     /// The shortest fingerprint has no bit left for the remainders at the size that is needed.
     #[error(
         "{needed_slots} slots are needed, but the shortest fingerprint has only {fingerprint_bits} bits, too \

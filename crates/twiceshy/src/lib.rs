@@ -24,6 +24,7 @@
 //! | the same on disk, or in front of your own database | `AdaptiveStore` or `FilteredDb`, in the crate `twiceshy-store` |
 //! | the same with keys in a database that can list them in the order of their hashes | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
 //! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
+//! | to know whether there is a key between two others | [`RangeFilter`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
 //! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`any::identify`] |
@@ -94,6 +95,13 @@ pub mod quotient {
     pub use crate::filter::quotient::{Builder, Fingerprint, Iter, QuotientFilter, View};
 }
 
+pub mod range {
+    //! What belongs to [`RangeFilter`]: what may be a key, how it is built, and what it knows of itself.
+    pub use crate::filter::range::{
+        Builder, Fingerprint, Iter, LengthStats, RangeFilter, RangeKey, Stats, View,
+    };
+}
+
 // For the comparison with peers only.
 #[doc(hidden)]
 pub use bits::cpu::without_fast_instructions;
@@ -102,9 +110,9 @@ pub use adaptive::{AdaptiveFilter, AdaptiveSet};
 pub use adaptive_range::{AdaptiveRangeFilter, AdaptiveRangeSet};
 pub use any::AnyFilter;
 pub use expandable::ExpandableFilter;
-pub use filter::range::RangeKey;
 pub use hash::Hasher;
 pub use key::Key;
 pub use prefix::Prefix;
 pub use quotient::QuotientFilter;
+pub use range::{RangeFilter, RangeKey};
 pub use reverse_map::ReverseMap;

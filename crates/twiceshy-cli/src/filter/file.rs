@@ -28,12 +28,22 @@ fn in_words(path: &Path, error: ReadError) -> anyhow::Error {
         ReadError::NotAFilter { .. } => anyhow!("{} is no twiceshy filter", path.display()),
         // It has the file in it.
         ReadError::Open { .. } => error.into(),
+        ReadError::Field { field: "kind", found, .. } if is_of_ranges(found) => anyhow!(
+            "{} is a filter of ranges: only a program that knows the type of its keys can ask it",
+            path.display()
+        ),
         _ if path.is_dir() => anyhow!(
             "{0} is a folder, not a filter file: if it is a store, ask it with twiceshy store stats {0}",
             path.display()
         ),
         error => anyhow::Error::new(error).context(path.display().to_string()),
     }
+}
+
+/// Whether this is the number of a kind of filter that needs to know what its keys are.
+fn is_of_ranges(kind: u64) -> bool {
+    let is_it = |other: &&FilterKind| **other as u64 == kind;
+    FilterKind::ALL.iter().find(is_it).is_some_and(|kind| !FilterKind::POINTS.contains(kind))
 }
 
 /// Saves a filter. Ctrl-C waits until the file is complete.

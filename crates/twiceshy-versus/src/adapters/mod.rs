@@ -37,6 +37,7 @@ pub(crate) static ALL: &[&dyn Kind] = &[
     &twiceshy_adaptive::PORTABLE,
     &twiceshy_adaptive::ADAPTED,
     &twiceshy_expandable::FAST,
+    &twiceshy_range::PLAIN,
     &twiceshy_range::ADAPTIVE,
     YARDSTICK,
     &fastbloom::Fastbloom,

@@ -25,7 +25,7 @@ use twiceshy::reverse_map::{Lookup, MemoryMap};
 use twiceshy::reverse_map::{Row, Rows};
 use twiceshy::{
     AdaptiveFilter, AdaptiveRangeFilter, AdaptiveSet, ExpandableFilter, Hasher, Key, QuotientFilter,
-    adaptive, adaptive_range, quotient,
+    RangeFilter, adaptive, adaptive_range, quotient, range,
 };
 
 const SLOTS_LOG2: u32 = 16;
@@ -120,6 +120,16 @@ const OPERATIONS: &[Operation] = &[
     ("expandable contains, present, grown", || {
         asked(present(), &grown_expandable(false), ExpandableFilter::contains_hash)
     }),
+    ("range insert, whole fill", || range_insert(0)),
+    ("range insert, last tenth", || range_insert(ITEMS - TENTH)),
+    ("range contains_range, absent", || range_absent(absent(), &full_range())),
+    ("range contains_range, absent, correlated", || range_absent(beside(), &full_range())),
+    ("range contains_range, absent, grown", || range_absent(absent(), &grown_range())),
+    ("range contains, absent", || asked(absent(), &full_range(), |filter, key| filter.contains(&key))),
+    ("range contains_range_batch, absent", range_batch),
+    ("range remove", range_remove),
+    ("range bulk load, sorted", range_load),
+    ("range grow", range_grow),
 ];
 
 fn main() -> Result<(), String> {
@@ -179,6 +189,85 @@ fn asked_at_once<F>(queries: Vec<u64>, filter: &F, contains: impl Fn(&F, &[u64],
     measured(|| contains(filter, &queries, &mut found));
     assert!(found.iter().filter(|found| **found).count() < queries.len() / 100);
     queries.len() as u64
+}
+
+// The range filter, of ranges of 32 keys and with a keyed hash.
+
+const RANGE: u64 = 32;
+
+fn range() -> range::Builder<u64> {
+    let builder = RangeFilter::builder().quotient_bits(SLOTS_LOG2).remainder_bits(REMAINDER_BITS);
+    builder.max_range(RANGE).hasher(keyed())
+}
+
+#[inline(always)]
+fn insert_range(filter: &mut RangeFilter<u64>, items: &[u64]) {
+    for item in items {
+        let _ = filter.insert(item).expect("there is room");
+    }
+}
+
+fn range_of(items: &[u64]) -> RangeFilter<u64> {
+    let mut filter = range().build().expect("a valid shape");
+    insert_range(&mut filter, items);
+    filter
+}
+
+fn full_range() -> RangeFilter<u64> {
+    range_of(&items(0..ITEMS))
+}
+
+/// From 64 slots.
+fn grown_range() -> RangeFilter<u64> {
+    let mut filter = range().quotient_bits(6).build().expect("a valid shape");
+    insert_range(&mut filter, &items(0..ITEMS));
+    filter
+}
+
+/// Items next to those that were inserted.
+fn beside() -> Vec<u64> {
+    (0..QUERIES).map(|number| item(number % ITEMS).wrapping_add(1 + number % 8)).collect()
+}
+
+fn range_insert(first: u64) -> u64 {
+    let (mut filter, rest) = (range_of(&items(0..first)), items(first..ITEMS));
+    measured(|| insert_range(&mut filter, &rest));
+    rest.len() as u64
+}
+
+fn range_absent(queries: Vec<u64>, filter: &RangeFilter<u64>) -> u64 {
+    let is_found = |first: &&u64| filter.contains_range(**first..first.saturating_add(RANGE));
+    let found = measured(|| queries.iter().filter(is_found).count());
+    assert!(found < queries.len() / 50, "{found}");
+    queries.len() as u64
+}
+
+fn range_batch() -> u64 {
+    let (filter, mut found) = (full_range(), vec![false; QUERIES as usize]);
+    let ranges: Vec<_> = absent().into_iter().map(|first| first..first.saturating_add(RANGE)).collect();
+    measured(|| filter.contains_range_batch(&ranges, &mut found));
+    assert!(found.iter().filter(|found| **found).count() < ranges.len() / 50);
+    QUERIES
+}
+
+fn range_remove() -> u64 {
+    let (mut filter, gone) = (full_range(), items(0..TENTH));
+    let removed = measured(|| gone.iter().filter(|item| filter.remove(*item)).count());
+    assert_eq!(removed, gone.len());
+    TENTH
+}
+
+fn range_load() -> u64 {
+    let (twin, mut sorted) = (range().build().expect("a valid shape"), items(0..ITEMS));
+    sorted.sort_by_key(|item| twin.partition_hash(item));
+    let filter = measured(|| range().growth(false).from_sorted(sorted.iter().copied()));
+    filter.expect("sorted, and they fit").len()
+}
+
+fn range_grow() -> u64 {
+    let mut filter = full_range();
+    measured(|| filter.grow()).expect("there is memory");
+    filter.len()
 }
 
 // The quotient filter.
@@ -408,15 +497,12 @@ fn adaptive_grow() -> u64 {
 
 // The adaptive range filter, with the keyed hash.
 
-/// How many keys ranges have.
-const RANGE: u64 = 32;
-
 fn adaptive_range() -> adaptive_range::Builder<u64> {
     let builder = AdaptiveRangeFilter::builder().quotient_bits(SLOTS_LOG2).remainder_bits(REMAINDER_BITS);
     builder.max_range(RANGE).growth(Growth::Refuse).hasher(keyed())
 }
 
-fn insert_range(filter: &mut AdaptiveRangeFilter<u64>, keys: &[u64]) {
+fn insert_adaptive_range(filter: &mut AdaptiveRangeFilter<u64>, keys: &[u64]) {
     for key in keys {
         if let Insertion::Covered(ticket) = filter.insert(key).expect("there is room") {
             filter.insert_covered(&ticket).expect("nothing happened in between");
@@ -426,13 +512,13 @@ fn insert_range(filter: &mut AdaptiveRangeFilter<u64>, keys: &[u64]) {
 
 fn adaptive_range_insert() -> u64 {
     let (mut filter, keys) = (adaptive_range().build().expect("a valid shape"), items(0..ITEMS));
-    measured(|| insert_range(&mut filter, &keys));
+    measured(|| insert_adaptive_range(&mut filter, &keys));
     ITEMS
 }
 
 fn full_adaptive_range() -> AdaptiveRangeFilter<u64> {
     let mut filter = adaptive_range().build().expect("a valid shape");
-    insert_range(&mut filter, &items(0..ITEMS));
+    insert_adaptive_range(&mut filter, &items(0..ITEMS));
     filter
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn remove_at_glance<C: Cpu>(cpu: C, table: &mut Table, home: Home, wi
     table.prefetch_block(home);
     match table.glance_at(cpu, home) {
         Some(glance) if counted::is_plain(table, &glance) => {
-            match table.only_prefix_at_glance(&glance, window) {
+            match table.only_prefix_at_glance(&glance, window, 0, u64::MAX) {
                 Some(rank) => table.remove_at_glance(cpu, &glance, rank),
                 None => false,
             }
@@ -113,7 +113,7 @@ mod tests {
                 Longest { table, quotient, window, known: u64::MAX }.run(cpu),
                 glance
                     .filter(|glance| counted::is_plain(table, glance))
-                    .map(|glance| table.only_prefix_at_glance(&glance, window)),
+                    .map(|glance| table.only_prefix_at_glance(&glance, window, 0, u64::MAX)),
             )
         }
     }

@@ -281,7 +281,7 @@ pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, home: H
 /// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
 #[inline(always)]
 pub(super) fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
-    glance.len() as usize <= FIRST_DIGIT || !table.repeats_at_glance(glance)
+    glance.len() as usize <= FIRST_DIGIT || !table.repeats_at_glance(glance, 0)
 }
 
 /// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.

@@ -4,8 +4,10 @@ use std::fmt;
 use std::io::Read;
 
 use super::adaptive::AdaptiveFilter;
+use super::adaptive_range::AdaptiveRangeFilter;
 use super::expandable::ExpandableFilter;
 use super::quotient::QuotientFilter;
+use super::range::RangeFilter;
 use crate::error::ReadError;
 use crate::filter::macros::cloned;
 use crate::hash::Hasher;
@@ -15,7 +17,10 @@ use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
 /// All that follows from the list of kinds.
 macro_rules! kinds {
-    ($($kind:ident($filter:ident),)+) => {
+    (
+        $($kind:ident($filter:ident),)+;
+        $($range:ident($of_ranges:ident),)+
+    ) => {
         /// Kinds of filters. The numbers are part of the format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -25,21 +30,30 @@ macro_rules! kinds {
                 #[doc = concat!("A [`", stringify!($filter), "`](crate::", stringify!($filter), ").")]
                 $kind = <$filter as Kind>::NUMBER,
             )+
+            $(
+                #[doc = concat!("A [`", stringify!($of_ranges), "`](crate::", stringify!($of_ranges), "), of keys of one type.")]
+                $range = <$of_ranges<u64> as Kind>::NUMBER,
+            )+
         }
 
         impl FilterKind {
-            /// All kinds, in the order of their numbers.
-            pub const ALL: &[Self] = &[$(Self::$kind),+];
+            /// All kinds.
+            pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range),+];
+
+            /// Those that an [`AnyFilter`] can be, in the order of their numbers: filters of ranges are not among them, since only
+            /// who knows the type of their keys can ask them.
+            pub const POINTS: &[Self] = &[$(Self::$kind),+];
 
             /// Its name in one word.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => <$filter as Kind>::NAME,)+
+                    $(Self::$range => <$of_ranges<u64> as Kind>::NAME,)+
                 }
             }
         }
 
-        /// A filter of any kind, for whoever opens files without knowing what they hold.
+        /// A filter of any kind but those of ranges, for whoever opens files without knowing what they hold.
         ///
         /// It can do what all kinds can: be asked, written and read. For more, match on it.
         ///
@@ -97,8 +111,9 @@ macro_rules! kinds {
             type Bytes = B;
 
             fn read(first: &First, source: impl Source<Bytes = B>) -> Result<Self, ReadError> {
-                Ok(match kind_of(first)? {
+                Ok(match kind_of(first, FilterKind::POINTS)? {
                     $(FilterKind::$kind => Self::$kind(Stored::read(first, source)?),)+
+                    $(FilterKind::$range => unreachable!("not one of points"),)+
                 })
             }
 
@@ -113,11 +128,14 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here.
+// A new kind is a line here. After the semicolon are those of ranges.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
     Expandable(ExpandableFilter),
+    ;
+    AdaptiveRange(AdaptiveRangeFilter),
+    Range(RangeFilter),
 }
 
 stored! {
@@ -232,11 +250,12 @@ pub struct Identity {
 /// ```
 pub fn identify(reader: impl Read) -> Result<Identity, ReadError> {
     let first = First::read(reader)?;
-    Ok(Identity { kind: kind_of(&first)?, version: first.version() })
+    Ok(Identity { kind: kind_of(&first, FilterKind::ALL)?, version: first.version() })
 }
 
-fn kind_of(first: &First) -> Result<FilterKind, ReadError> {
-    let (found, all) = (first.kind(), FilterKind::ALL);
+/// The kind of a filter that is one of some kinds.
+fn kind_of(first: &First, all: &[FilterKind]) -> Result<FilterKind, ReadError> {
+    let found = first.kind();
     all.iter().copied().find(|&kind| kind as u8 == found).ok_or_else(|| {
         let names: Vec<_> = all.iter().map(|&kind| format!("{} ({})", kind as u8, kind.name())).collect();
         ReadError::Field { field: "kind", expected: names.join(" or "), found: found.into() }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`quotient`] | [`QuotientFilter`](quotient::QuotientFilter): a multiset with counts, growth by moving bits |
 //! | [`expandable`] | [`ExpandableFilter`](expandable::ExpandableFilter): a multiset that doubles for ever, without keys |
+//! | [`range`] | [`RangeFilter`](range::RangeFilter): a multiset of ordered keys that is asked for ranges, and doubles for ever |
 //! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
 //! | [`adaptive_range`] | [`AdaptiveRangeFilter`](adaptive_range::AdaptiveRangeFilter): the same for ranges of keys |
 //!

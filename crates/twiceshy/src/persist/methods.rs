@@ -1,12 +1,12 @@
 //! The methods of every filter that is stored, as users meet them.
 
 /// Gives a [`Stored`](super::Stored) filter its methods for bytes and files, its view, and `serde`: the type, its view,
-/// what it is in words, lines of an example that make a `filter`, and a query that it answers with `true`. A filter of keys of one
-/// type is named with that type, its bound, and one for the example.
+/// what it is in words, lines of an example that make a `filter`, and a query that it answers with `true`. A type that is for
+/// keys of one type says which they can be, and which the example has.
 macro_rules! stored {
     (
-        $filter:ident $(<$key:ident: $bound:ident = $sample:literal>)?, $view:ident, $what:literal,
-        $($example:literal,)+ => $query:literal
+        $filter:ident $(<$key:ident: $bound:ident = $typical:ident>)?,
+        $view:ident, $what:literal, $($example:literal,)+ => $query:literal
     ) => {
         impl<$($key: $bound + ?Sized,)? B: AsRef<[u8]>> $filter<$($key,)? B> {
             /// Writes the filter in the format of `docs/format.md`, with its hash key: treat the bytes as a secret.
@@ -30,7 +30,8 @@ macro_rules! stored {
             /// # let folder = tempfile::tempdir()?;
             /// # let path = folder.path().join("seen.twiceshy");
             /// filter.save(&path)?;
-            #[doc = concat!("assert!(", stringify!($filter), $("::<", $sample, ">",)? "::load(&path)?.", $query, ");")]
+            #[doc = concat!("let copy = ", stringify!($filter $(::<$typical>)?), "::load(&path)?;")]
+            #[doc = concat!("assert!(copy.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn save(
@@ -58,7 +59,7 @@ macro_rules! stored {
             $(#[doc = $example])+
             /// let mut bytes = Vec::new();
             /// filter.write_to(&mut bytes)?;
-            #[doc = concat!("let copy = ", stringify!($filter), $("::<", $sample, ">",)? "::read_from(bytes.as_slice())?;")]
+            #[doc = concat!("let copy = ", stringify!($filter $(::<$typical>)?), "::read_from(bytes.as_slice())?;")]
             #[doc = concat!("assert!(copy.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
@@ -83,7 +84,7 @@ macro_rules! stored {
             /// # use twiceshy::*;
             $(#[doc = $example])+
             /// let bytes = filter.to_bytes();
-            #[doc = concat!("let view = ", stringify!($filter), $("::<", $sample, ">",)? "::view(&bytes)?;")]
+            #[doc = concat!("let view = ", stringify!($filter $(::<$typical>)?), "::view(&bytes)?;")]
             /// view.validate()?;
             #[doc = concat!("assert!(view.", $query, ");")]
             /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -285,11 +285,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         self.lanes.highs[glance.len as usize % MASKS]
     }
 
-    /// The first slot of the run that has this value, as a bit: 0 if there is none. The lowest `ignored` bits of a slot are
-    /// not compared, and must be 0 in the value: a slot may hold something else there.
+    /// The first slot of the run that has this value, as a bit: 0 if there is none. The lowest bits of a slot that are set in
+    /// `ignored` are not compared, and must be 0 in the value: a slot may hold something else there.
     #[inline(always)]
-    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64, ignored: u32) -> u64 {
-        let compared = !self.lanes.ones.wrapping_mul(low_mask(ignored));
+    pub(crate) fn find_at_glance(&self, glance: &Glance, value: u64, ignored: u64) -> u64 {
+        let compared = !self.lanes.ones.wrapping_mul(ignored);
         let differ = (glance.slots ^ value.wrapping_mul(self.lanes.ones)) & compared;
         let found = differ.wrapping_sub(self.lanes.ones) & !differ & self.lanes_of(glance);
         found & found.wrapping_neg()
@@ -312,10 +312,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         (!differs & self.lanes_of(glance)).count_ones()
     }
 
-    /// Whether two neighbouring slots of the run, which has some, have the same value.
+    /// Whether two neighbouring slots of the run, which has some, have the same value, but for the lowest bits, which are
+    /// set in `ignored`.
     #[inline(always)]
-    pub(crate) fn repeats_at_glance(&self, glance: &Glance) -> bool {
-        let differ = glance.slots ^ glance.slots >> self.shape.slot_bits();
+    pub(crate) fn repeats_at_glance(&self, glance: &Glance, ignored: u64) -> bool {
+        let compared = !self.lanes.ones.wrapping_mul(ignored);
+        let differ = (glance.slots ^ glance.slots >> self.shape.slot_bits()) & compared;
         let pairs = self.lanes.highs[glance.len.wrapping_sub(1) as usize % MASKS];
         differ.wrapping_sub(self.lanes.ones) & !differ & pairs != 0
     }

@@ -8,6 +8,7 @@
 
 use super::glance::{Glance, MASKS};
 use super::{Layout, Table};
+use crate::bits::word::field_mask;
 
 impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// What keeps each slot, but for its lowest bits that are set in `ignored`, from being a prefix of `window`, in which these
@@ -28,7 +29,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     }
 
     /// Slots of the run that are prefixes of `window`, as bits. Only the lowest one is certain: 0 if there is none. The lowest
-    /// bits of a slot that are set in `ignored` are something else, and 0 in the window; `stops` is all ones, or 0 if slots have no stop bits.
+    /// bits of a slot that are set in `ignored` are something else, and 0 in the window; `stops` is all ones, or 0 if slots have
+    /// no stop bits.
     #[inline(always)]
     pub(crate) fn prefixes_at_glance(&self, glance: &Glance, window: u64, ignored: u64, stops: u64) -> u64 {
         // The lowest lane that is 0 is found for certain.
@@ -36,12 +38,27 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance)
     }
 
-    /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there
-    /// are several or none.
+    /// The slot that was found, if it is the only one: what a slot of the run is that is a bit of `found`.
     #[inline(always)]
-    pub(crate) fn only_prefix_at_glance(&self, glance: &Glance, window: u64) -> Option<u32> {
+    pub(crate) fn only_found_at_glance(&self, glance: &Glance, found: u64) -> Option<u64> {
+        let width = self.shape.slot_bits();
+        let lane = || glance.slots >> (found.trailing_zeros() + 1 - width) & field_mask(width);
+        found.is_power_of_two().then(lane)
+    }
+
+    /// The rank in the run, which holds no digits, of the only slot that is a prefix of `window`; `None` if there
+    /// are several or none. What is ignored and whether there are stop bits is as for
+    /// [`prefixes_at_glance`](Self::prefixes_at_glance).
+    #[inline(always)]
+    pub(crate) fn only_prefix_at_glance(
+        &self,
+        glance: &Glance,
+        window: u64,
+        ignored: u64,
+        stops: u64,
+    ) -> Option<u32> {
         let highs = self.lanes.highs[MASKS - 1];
-        let wrong = self.contradictions(glance, window, 0, u64::MAX);
+        let wrong = self.contradictions(glance, window, ignored, stops);
         // Here every lane counts: see `count_at_glance`.
         let differs = (wrong | highs).wrapping_sub(self.lanes.ones) | wrong;
         let found = !differs & self.lanes_of(glance);

@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::bits::cpu::{Cpu, Kernel, Portable, dispatch};
+use crate::bits::word::low_mask;
 use twiceshy_testkit::Random;
 
 /// A layout with a word of the filter's own in every block.
@@ -114,7 +115,7 @@ fn an_empty_run_at_the_end_of_a_block_begins_behind_extensions_in_the_next() {
 }
 
 fn random_entry<L: Layout>(random: &mut Random, shape: &Shape) -> Entry {
-    let mask = crate::bits::word::low_mask(shape.slot_bits());
+    let mask = low_mask(shape.slot_bits());
     let mut entry = vec![Slot::head(random.next() & mask)];
     if L::EXTENDED {
         let longer = [0, 0, 0, 1, 1, 2, 5][random.below(7) as usize];
@@ -350,7 +351,7 @@ impl<L: Layout> Quick<'_, L> {
         let first = table.run(cpu, quotient).start;
         for ignored in 1..table.shape.slot_bits().min(8) {
             let part = value >> ignored << ignored;
-            let found = table.find_at_glance(glance, part, ignored);
+            let found = table.find_at_glance(glance, part, low_mask(ignored));
             let rank =
                 (0..u64::from(glance.len())).find(|i| table.slot(first + i) >> ignored == value >> ignored);
             let bit = rank.map_or(0, |rank| 1 << ((rank as u32 + 1) * table.shape.slot_bits() - 1));
@@ -414,7 +415,7 @@ fn quick_or_planned<L: Layout>() {
             let limits = [(255, 64), (3, 30), (1, 5), (64, 7)][seed as usize % 4];
             let shape =
                 shape_with(2 + seed as u32 % 8, width, seed / 2).with_limits(limits.0, limits.1).unwrap();
-            let mask = crate::bits::word::low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
+            let mask = low_mask(width) & if seed % 2 == 0 { 7 } else { u64::MAX };
             let mut model = Model::new(shape);
             let mut table = Table::<Memory, L>::new(shape).unwrap();
             let crowd = 1 + random.below(shape.quotients());

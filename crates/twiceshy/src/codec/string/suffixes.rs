@@ -23,6 +23,7 @@ use std::ops::RangeInclusive;
 
 use super::Payload;
 use crate::bits::word::low_mask;
+use crate::codec::fields::Fields;
 use crate::table::{Kind, Slot};
 
 /// The most bits of a suffix: ranges of up to 65,536 keys lie in two partitions.
@@ -114,7 +115,7 @@ impl Payload for Suffixes {
     }
 
     fn encode(self, set: &SuffixSet, slot_bits: u32, slots: &mut Vec<Slot>) -> u64 {
-        let mut fields = Fields::new(slot_bits, slots);
+        let mut fields = Fields::new(slot_bits, Kind::Payload, slots);
         let (listed, mapped) = (self.slots_listed(set.others.len(), slot_bits), self.slots_mapped(slot_bits));
         if let (Some(&last), true) = (set.others.last(), listed < mapped) {
             let fit = listed * slot_bits / self.bits;
@@ -168,41 +169,6 @@ impl Payload for Suffixes {
     fn unite(self, entry: &mut SuffixSet, key: &SuffixSet) {
         if !self.covers(entry, key) {
             *entry = entry.iter().chain(key.iter()).collect();
-        }
-    }
-}
-
-/// Writes fields of bits into slots, side by side.
-struct Fields<'a> {
-    slots: &'a mut Vec<Slot>,
-    slot_bits: u32,
-    /// What is written of the next slot, and how many bits that are.
-    slot: u64,
-    filled: u32,
-}
-
-impl<'a> Fields<'a> {
-    fn new(slot_bits: u32, slots: &'a mut Vec<Slot>) -> Self {
-        Self { slots, slot_bits, slot: 0, filled: 0 }
-    }
-
-    fn push(&mut self, mut value: u64, mut bits: u32) {
-        while bits > 0 {
-            let fit = bits.min(self.slot_bits - self.filled);
-            self.slot |= (value & low_mask(fit)) << self.filled;
-            (value, bits) = (value >> fit, bits - fit);
-            self.filled += fit;
-            if self.filled == self.slot_bits {
-                self.finish();
-            }
-        }
-    }
-
-    /// Zeros up to the end of the slot.
-    fn finish(&mut self) {
-        if self.filled > 0 {
-            self.slots.push(Slot { kind: Kind::Payload, value: self.slot });
-            (self.slot, self.filled) = (0, 0);
         }
     }
 }

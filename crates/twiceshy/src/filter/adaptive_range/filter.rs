@@ -13,7 +13,7 @@ use crate::filter::protocol::{ReadOnly, drive};
 use crate::filter::range::RangeKey;
 use crate::filter::range::key::codes;
 use crate::filter::range::partition::{Cut, Partition};
-use crate::filter::range::query::{self, Asked, Boxes};
+use crate::filter::range::query::{self, Asked, Partitioned};
 use crate::hash::tried;
 use crate::mem::Memory;
 use crate::prefix::Prefix;
@@ -307,7 +307,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> AdaptiveRangeFilter<K, B> {
     }
 }
 
-impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Boxes for AdaptiveRangeFilter<K, B> {
+impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Partitioned for AdaptiveRangeFilter<K, B> {
     type Key = K;
 
     #[inline(always)]
@@ -346,7 +346,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Boxes for AdaptiveRangeFilter<K, B> {
     }
 }
 
-/// [`meets`](Boxes::meets) for all runs.
+/// [`meets`](Partitioned::meets) for all runs.
 struct LookCloser<'a, K: RangeKey + ?Sized, B> {
     filter: &'a AdaptiveRangeFilter<K, B>,
     asked: Asked,

@@ -11,13 +11,13 @@ use crate::error::ReadError;
 use crate::filter::adaptive::set_file::stored_set;
 use crate::filter::core::{Core, left_to_filter};
 use crate::filter::range::RangeKey;
-use crate::filter::range::partition::{expect_cut, key_bytes};
+use crate::filter::range::partition::{cut_bytes, expect_cut};
 use crate::hash::Hashes;
 use crate::persist::{Body, Header, Kind, Source, stored};
 use crate::table::Extended;
 
 stored! {
-    AdaptiveRangeFilter<K: RangeKey = "u64">, View, "an adaptive range filter",
+    AdaptiveRangeFilter<K: RangeKey = u64>, View, "an adaptive range filter",
     "let mut filter = AdaptiveRangeFilter::<u64>::builder().build()?;",
     "let _ = filter.insert(&7)?;",
     => "contains_range(5..10)"
@@ -36,7 +36,7 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Kind for AdaptiveRangeFilter<K, B> {
     const NAME: &'static str = "adaptive-range";
 
     fn header(&self) -> Header {
-        self.core().header(self.reader.hasher(), key_bytes::<K>(self.reader.cut()))
+        self.core().header(self.reader.hasher(), cut_bytes(self.reader.cut(), K::TYPE))
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table<B>> {

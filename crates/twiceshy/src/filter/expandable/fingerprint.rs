@@ -15,12 +15,15 @@ const MOST_BITS: u32 = Shape::MAX_QUOTIENT_BITS + 63;
 
 /// A string of up to 127 bits, highest first, a 1 after it, then zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fingerprint(u128);
+pub(in crate::filter) struct Fingerprint(u128);
 
 impl Fingerprint {
+    /// Not before any other.
+    pub(in crate::filter) const LAST: Self = Self(u128::MAX);
+
     /// The entry that a table of this shape holds in `slot` in the run of `quotient`.
     #[inline(always)]
-    pub(super) fn from_table(shape: &Shape, quotient: u64, slot: u64) -> Self {
+    pub(in crate::filter) fn from_table(shape: &Shape, quotient: u64, slot: u64) -> Self {
         let (position, slot_bits) = (u128::from(shape.position(quotient)), shape.slot_bits());
         Self((position << slot_bits | u128::from(slot)) << (128 - shape.position_bits() - slot_bits))
     }
@@ -28,7 +31,7 @@ impl Fingerprint {
     /// Quotient and slot in a table with no more quotient bits than this has bits. What does not fit the slot
     /// is cut off.
     #[inline(always)]
-    pub(super) fn in_table(self, shape: &Shape) -> (u64, u64) {
+    pub(in crate::filter) fn in_table(self, shape: &Shape) -> (u64, u64) {
         let (position_bits, slot_bits) = (shape.position_bits(), shape.slot_bits());
         debug_assert!(position_bits <= self.len());
         let (quotient, slot) = shape.split(self.0);
@@ -38,7 +41,7 @@ impl Fingerprint {
 
     /// How many bits it has; 0 for bytes that no codec wrote, without a stop bit.
     #[inline(always)]
-    pub(super) fn len(self) -> u32 {
+    pub(in crate::filter) fn len(self) -> u32 {
         127u32.saturating_sub(self.0.trailing_zeros())
     }
 
@@ -48,8 +51,15 @@ impl Fingerprint {
         (self.0 >> (128 - bits)) as u64
     }
 
+    /// All strings of `len` bits, no fewer than it has, that begin with it, in order.
+    pub(in crate::filter) fn continued(self, len: u32) -> impl Iterator<Item = Self> {
+        let (begin, more) = (self.0 & (self.0 - 1), len - self.len());
+        let stop = 1 << (127 - len);
+        (0..1u128 << more).map(move |number| Self(begin | number.unbounded_shl(128 - len) | stop))
+    }
+
     /// The string, written out.
-    pub(super) fn to_prefix(self) -> Prefix {
+    pub(in crate::filter) fn to_prefix(self) -> Prefix {
         Prefix::of(&self, self.len())
     }
 }
@@ -74,7 +84,7 @@ pub(super) struct Entry {
 
 /// For unions of streams.
 impl Ascending for Entry {
-    const END: Self = Self { fingerprint: Fingerprint(u128::MAX), count: 0 };
+    const END: Self = Self { fingerprint: Fingerprint::LAST, count: 0 };
 
     #[inline(always)]
     fn is_end(&self) -> bool {
@@ -168,6 +178,23 @@ mod tests {
                     let (quotient, slot) = fingerprint.in_table(&narrow);
                     assert_eq!(Fingerprint::from_table(&narrow, quotient, slot), hash.fingerprint(len - 1));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_goes_on_in_every_way() {
+        let hash = Hash::raw(0xb7 << 56, 64);
+        for len in 0..9 {
+            for more in 0..4 {
+                let all: Vec<String> = hash
+                    .fingerprint(len)
+                    .continued(len + more)
+                    .map(|one| one.to_prefix().to_string())
+                    .collect();
+                let begin = hash.fingerprint(len).to_prefix().to_string();
+                assert!(all.is_sorted() && all.len() == 1 << more);
+                assert!(all.iter().all(|one| one.starts_with(&begin) && one.len() as u32 == len + more));
             }
         }
     }

@@ -81,12 +81,12 @@ impl Mode {
 
 /// Lengths of new fingerprints at every size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lengths {
-    pub(super) mode: Mode,
+pub(in crate::filter) struct Lengths {
+    pub(in crate::filter) mode: Mode,
     /// The paper's `F`, in eighths of a bit. For growing it may be below 0.
-    pub(super) base: i16,
+    pub(in crate::filter) base: i16,
     /// The fewest bits of a new fingerprint with its quotient, as far as a slot can hold them.
-    pub(super) least_bits: u32,
+    pub(in crate::filter) least_bits: u32,
 }
 
 /// How many bits more than the error rate asks for a new fingerprint of a growing filter has, with its quotient.
@@ -103,7 +103,7 @@ fn growth(quotient_bits: u32) -> i16 {
 
 impl Lengths {
     /// Bits that a new entry stores in a table of `2^quotient_bits` slots.
-    pub(super) fn stored_bits(&self, quotient_bits: u32) -> u32 {
+    pub(in crate::filter) fn stored_bits(&self, quotient_bits: u32) -> u32 {
         let eighths = match self.mode {
             Mode::Growing => self.base.saturating_add(growth(quotient_bits)),
             Mode::Chained | Mode::Basic => self.base,
@@ -126,13 +126,18 @@ impl Lengths {
     }
 
     /// The lengths for which `stored_bits` are those at the start.
-    pub(super) fn with_bits(mode: Mode, stored_bits: u32, start: u32) -> Self {
+    pub(in crate::filter) fn with_bits(mode: Mode, stored_bits: u32, start: u32) -> Self {
         let more = if mode == Mode::Growing { growth(start) } else { 0 };
         Self { mode, base: 8 * stored_bits as i16 - more, least_bits: 0 }
     }
 
     /// The shortest lengths that keep the error rate: growing at every size, the others at the start.
-    pub(super) fn for_rate(mode: Mode, rate: f64, start: u32, load: f64) -> Result<Self, BuildError> {
+    pub(in crate::filter) fn for_rate(
+        mode: Mode,
+        rate: f64,
+        start: u32,
+        load: f64,
+    ) -> Result<Self, BuildError> {
         check_rate(rate)?;
         let (shortest, longest) =
             (Self::with_bits(mode, 1, start), Self::with_bits(mode, MOST_STORED, start));

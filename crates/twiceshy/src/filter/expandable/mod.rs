@@ -33,10 +33,10 @@
 mod batch;
 mod builder;
 mod fill;
-mod fingerprint;
+pub(super) mod fingerprint;
 mod grow;
 mod iter;
-mod lengths;
+pub(super) mod lengths;
 mod level;
 mod merge;
 mod persist;

@@ -199,15 +199,15 @@ impl Cut {
     }
 }
 
-/// The bytes of a file that say how keys of this type are cut, and what type that is.
-pub(crate) fn key_bytes<K: RangeKey + ?Sized>(cut: Cut) -> [u8; 5] {
+/// The bytes of a file that say how keys are cut, and of [what type](RangeKey::TYPE) they are.
+pub(crate) fn cut_bytes(cut: Cut, key_type: u8) -> [u8; 5] {
     let [a, b, c, d] = cut.to_bytes();
-    [a, b, c, d, K::TYPE]
+    [a, b, c, d, key_type]
 }
 
 /// What these bytes say; `Err` if they are of keys of another type.
 pub(crate) fn expect_cut<K: RangeKey + ?Sized>([a, b, c, d, found]: [u8; 5]) -> Result<Cut, ReadError> {
-    expect("bits of a key", u32::from(a) == K::CODE_BITS, K::CODE_BITS, a)?;
+    expect("bits of codes", u32::from(a) == K::CODE_BITS, K::CODE_BITS, a)?;
     expect("type of keys", found == 0 || K::TYPE == 0 || found == K::TYPE, K::TYPE, found)?;
     let cut = Cut::from_bytes([a, b, c, d]);
     let found = u32::from_le_bytes([b, c, d, 0]);

@@ -19,7 +19,7 @@ use crate::hash::Hashes;
 use crate::table::Home;
 
 /// A filter of partitions, each with suffixes.
-pub(crate) trait Boxes: Hashes {
+pub(crate) trait Partitioned: Hashes {
     /// What its keys are.
     type Key: RangeKey + ?Sized;
 
@@ -65,14 +65,14 @@ impl Asked {
 
 /// Whether a code may be there.
 #[inline(always)]
-pub(crate) fn contains<F: Boxes>(filter: &F, code: u128) -> bool {
+pub(crate) fn contains<F: Partitioned>(filter: &F, code: u128) -> bool {
     let (partition, suffix) = filter.cut().split(code);
     dispatch(One::<false, F> { filter, partition, from: suffix, to: suffix })
 }
 
 /// Whether any of some codes may be there.
 #[inline(always)]
-pub(crate) fn contains_any<F: Boxes>(filter: &F, codes: RangeInclusive<u128>) -> bool {
+pub(crate) fn contains_any<F: Partitioned>(filter: &F, codes: RangeInclusive<u128>) -> bool {
     let cut = filter.cut();
     let ((partition, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
     match last - partition {
@@ -88,7 +88,7 @@ const AT_ONCE: usize = 16;
 /// For ranges that meet more than two partitions.
 #[cold]
 #[inline(never)]
-fn contains_long<F: Boxes>(filter: &F, codes: RangeInclusive<u128>) -> bool {
+fn contains_long<F: Partitioned>(filter: &F, codes: RangeInclusive<u128>) -> bool {
     let cut = filter.cut();
     if cut.is_too_long(&codes) {
         return true;
@@ -106,7 +106,7 @@ fn contains_long<F: Boxes>(filter: &F, codes: RangeInclusive<u128>) -> bool {
 }
 
 /// A part of a range with the hash of its partition.
-fn asked<F: Boxes>(filter: &F, part: Part) -> Asked {
+fn asked<F: Partitioned>(filter: &F, part: Part) -> Asked {
     let (from, to) = part.suffixes.into_inner();
     let hash = filter.hasher().hash(&Partition::<F::Key>::new(part.partition));
     Asked { partition: part.partition, hash, from, to }
@@ -114,7 +114,7 @@ fn asked<F: Boxes>(filter: &F, part: Part) -> Asked {
 
 /// Hashes a partition if that takes only a few of the CPU's own instructions; slowly by any means.
 #[inline(always)]
-fn hash<const SLOWLY: bool, F: Boxes, C: Cpu>(cpu: C, filter: &F, partition: u128) -> Option<u64> {
+fn hash<const SLOWLY: bool, F: Partitioned, C: Cpu>(cpu: C, filter: &F, partition: u128) -> Option<u64> {
     let (hasher, partition) = (filter.hasher(), Partition::<F::Key>::new(partition));
     if SLOWLY { Some(hasher.hash_slowly(&partition)) } else { hasher.hash_at_once(cpu, &partition) }
 }
@@ -127,7 +127,7 @@ struct One<'a, const SLOWLY: bool, F> {
     to: u16,
 }
 
-impl<const SLOWLY: bool, F: Boxes> Kernel for One<'_, SLOWLY, F> {
+impl<const SLOWLY: bool, F: Partitioned> Kernel for One<'_, SLOWLY, F> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
@@ -147,7 +147,7 @@ struct Two<'a, const SLOWLY: bool, F> {
     to: u16,
 }
 
-impl<const SLOWLY: bool, F: Boxes> Kernel for Two<'_, SLOWLY, F> {
+impl<const SLOWLY: bool, F: Partitioned> Kernel for Two<'_, SLOWLY, F> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
@@ -172,7 +172,7 @@ struct Any<'a, F> {
     asked: &'a [Asked],
 }
 
-impl<F: Boxes> Kernel for Any<'_, F> {
+impl<F: Partitioned> Kernel for Any<'_, F> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
@@ -190,7 +190,7 @@ const CHUNK: usize = 256;
 /// # Panics
 ///
 /// If there are not as many answers as ranges.
-pub(crate) fn contains_all<F: Boxes>(
+pub(crate) fn contains_all<F: Partitioned>(
     filter: &F,
     mut ranges: impl ExactSizeIterator<Item = Option<RangeInclusive<u128>>>,
     found: &mut [bool],
@@ -229,13 +229,13 @@ pub(crate) fn contains_all<F: Boxes>(
 }
 
 /// Parts of ranges that are asked for in a batch.
-struct Parts<'a, F: Boxes> {
+struct Parts<'a, F: Partitioned> {
     filter: &'a F,
     partitions: &'a [Partition<F::Key>],
     all: &'a [(u16, u16, u16)],
 }
 
-impl<F: Boxes> Probe for Parts<'_, F> {
+impl<F: Partitioned> Probe for Parts<'_, F> {
     #[inline(always)]
     fn ask_far<C: Cpu>(&self, cpu: C, hash: u64) {
         self.filter.ask_far(cpu, hash);

@@ -5,6 +5,7 @@ use std::ops::Bound::{Excluded, Included};
 
 use super::*;
 use crate::adaptive::Growth;
+use crate::any::{FilterKind, identify};
 use crate::error::{BuildError, ReadError};
 use crate::reverse_map::ReverseMap;
 
@@ -158,7 +159,7 @@ fn files_are_read_as_filters_of_the_same_keys_only() {
     ));
     assert!(matches!(
         AdaptiveRangeFilter::<u32>::from_bytes(&bytes),
-        Err(ReadError::Field { field: "bits of a key", .. })
+        Err(ReadError::Field { field: "bits of codes", .. })
     ));
     let addresses = Builder::<Ipv4Addr>::default().from_keys([Ipv4Addr::LOCALHOST]).unwrap().to_bytes();
     assert!(AdaptiveRangeFilter::<u32>::from_bytes(&addresses).is_err());
@@ -166,6 +167,18 @@ fn files_are_read_as_filters_of_the_same_keys_only() {
         crate::AdaptiveFilter::from_bytes(&bytes),
         Err(ReadError::WrongKind { expected: 2, found: 4 })
     ));
+}
+
+/// What a file of ranges holds can be told, but only who knows the type of its keys can ask it.
+#[test]
+fn files_of_ranges_are_known_and_not_taken_for_others() {
+    let adaptive = Builder::<u64>::default().from_keys([1u64, 2, 3]).unwrap().to_bytes();
+    let plain = crate::RangeFilter::<u64>::builder().from_keys([1u64, 2, 3]).unwrap().to_bytes();
+    for (bytes, kind) in [(adaptive, FilterKind::AdaptiveRange), (plain, FilterKind::Range)] {
+        assert_eq!(identify(bytes.as_slice()).unwrap().kind, kind);
+        let error = crate::AnyFilter::from_bytes(&bytes).unwrap_err();
+        assert!(matches!(error, ReadError::Field { field: "kind", found: 4..=5, .. }), "{error}");
+    }
 }
 
 #[test]
