@@ -11,7 +11,8 @@ use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
 use twiceshy::reverse_map::{MemoryMap, Rows};
 use twiceshy::{
-    AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, RangeFilter,
+    AdaptiveFilter, AdaptiveRangeFilter, AdaptiveRangeSet, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher,
+    QuotientFilter, RangeFilter,
 };
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
@@ -20,7 +21,8 @@ use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
 const QUOTIENT: u8 = FilterKind::Quotient as u8;
 const ADAPTIVE: u8 = FilterKind::Adaptive as u8;
 const EXPANDABLE: u8 = FilterKind::Expandable as u8;
-const RANGE: u8 = 5;
+const ADAPTIVE_RANGE: u8 = FilterKind::AdaptiveRange as u8;
+const RANGE: u8 = FilterKind::Range as u8;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
@@ -30,9 +32,9 @@ fuzz_target!(|data: &[u8]| {
         0 => examine_all(data),
         1 => {
             let mut bytes = rest.to_vec();
-            // A file of an expandable filter, or of a range filter, stays one.
+            // A file of an expandable filter, or of one of ranges, stays one.
             let kind = match bytes.get(KIND) {
-                Some(&kept @ (EXPANDABLE | RANGE)) => kept,
+                Some(&kept @ (EXPANDABLE | ADAPTIVE_RANGE | RANGE)) => kept,
                 _ => kind,
             };
             seal(&mut bytes, kind);
@@ -101,6 +103,7 @@ fn examine_all(bytes: &[u8]) {
         assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
     }
     examine_range(bytes);
+    examine_adaptive_range(bytes);
     examine_set(bytes);
     // The rows of a set of a few keys, with right checksums.
     if let Some((keys, rows)) = bytes.split_first_chunk::<3>() {
@@ -131,6 +134,35 @@ fn examine_range(bytes: &[u8]) {
         let inserted: Vec<u64> = keys.into_iter().filter(|key| filter.insert(key).is_ok()).collect();
         assert!(inserted.iter().all(|key| filter.contains(key)));
         inserted.iter().for_each(|key| assert!(filter.remove(key)));
+        filter.validate().expect("a valid table");
+    }
+}
+
+/// Any bytes as an adaptive range filter, and as a set of one.
+fn examine_adaptive_range(bytes: &[u8]) {
+    if let Ok(set) = AdaptiveRangeSet::<u64, _>::read_from(bytes) {
+        set.validate().expect("what was read was checked");
+    }
+    let Ok(view) = AdaptiveRangeFilter::<u64>::view(bytes) else {
+        assert!(AdaptiveRangeFilter::<u64>::from_bytes(bytes).is_err());
+        return;
+    };
+    let keys: Vec<u64> = hashes().collect();
+    let ranges: Vec<_> = keys.iter().map(|key| *key..key.saturating_add(view.max_range())).collect();
+    let mut found = vec![false; ranges.len()];
+    view.contains_range_batch(&ranges, &mut found);
+    for ((key, range), found) in keys.iter().zip(&ranges).zip(found) {
+        assert_eq!(view.contains_range(range.clone()), found);
+        std::hint::black_box(view.contains(key));
+    }
+    std::hint::black_box((view.iter().take(100_000).count(), format!("{view:?}")));
+    let valid = view.validate().is_ok();
+    assert_eq!(AdaptiveRangeFilter::<u64>::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
+    if let Ok(mut filter) = view.to_filter() {
+        assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
+        let inserted = keys.into_iter().filter(|key| matches!(filter.insert(key), Ok(Insertion::Stored)));
+        let inserted: Vec<u64> = inserted.collect();
+        assert!(inserted.iter().all(|key| filter.contains(key)));
         filter.validate().expect("a valid table");
     }
 }
