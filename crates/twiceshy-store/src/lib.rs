@@ -51,6 +51,8 @@ pub mod engine;
 mod error;
 pub mod files;
 mod rows;
+mod settings;
+mod shared;
 mod split;
 pub mod store;
 mod sync;
@@ -59,6 +61,7 @@ pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
+pub use settings::StoreKind;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
 

@@ -32,7 +32,7 @@ const NAME: &str = "fjall";
 /// What this needs of fjall its documentation does not show, so `Cargo.toml` names one version of it.
 pub struct FjallEngine {
     database: Database,
-    spaces: [Keyspace; 3],
+    spaces: [Keyspace; Space::ALL.len()],
     folder: PathBuf,
     /// About how many bytes are in the journals.
     logged: AtomicU64,
@@ -60,14 +60,17 @@ impl FjallEngine {
             return Err(missing("its journal, a file NUMBER.jnl, is gone"));
         }
         let database = builder.open().map_err(failed)?;
-        // It makes a space anew whose files are gone. The last one is there only if all have been.
-        let [rows, journal, meta] = Space::ALL.map(|space| database.keyspace_exists(space.name()));
-        if meta && !(rows && journal) {
+        // It makes a space anew whose files are gone. Those before one that is there have been there; the last one is younger
+        // than some stores.
+        let are_there = Space::ALL.map(|space| database.keyspace_exists(space.name()));
+        let first_missing = are_there.iter().position(|is_there| !is_there).unwrap_or(are_there.len());
+        if are_there[first_missing..].iter().any(|&is_there| is_there) {
             return Err(missing("the files of a keyspace are gone"));
         }
         let open =
             |space: Space| database.keyspace(space.name(), KeyspaceCreateOptions::default).map_err(failed);
-        let spaces = [open(Space::Rows)?, open(Space::Journal)?, open(Space::Meta)?];
+        let [rows, journal, meta, partitions] = Space::ALL.map(open);
+        let spaces = [rows?, journal?, meta?, partitions?];
         // A new journal is as long as it may get; one that was read ends with its last row. Some may be gone already.
         let found = if is_new { Vec::new() } else { logs(folder).map_err(failed_io)? };
         let lengths = found.iter().filter_map(|(_, log)| Some(fs::metadata(log).ok()?.len()));

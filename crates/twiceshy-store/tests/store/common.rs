@@ -45,7 +45,7 @@ impl Power {
 }
 
 /// The rows of the spaces.
-type Spaces = [BTreeMap<Vec<u8>, Vec<u8>>; 3];
+type Spaces = [BTreeMap<Vec<u8>, Vec<u8>>; Space::ALL.len()];
 
 /// A disk: what engine and files have on it, and what of that is safe.
 #[derive(Clone)]

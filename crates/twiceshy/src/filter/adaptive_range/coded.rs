@@ -66,7 +66,11 @@ impl Coded {
 
 impl<K: RangeKey + ?Sized> Partitions<K> {
     pub(super) fn coded<Q: RangeKey + ?Sized>(&self, key: &Q) -> Coded {
-        let code = key.code();
+        self.coded_code(key.code())
+    }
+
+    /// The key with this code, as the protocol knows it.
+    pub fn coded_code(&self, code: u128) -> Coded {
         let (partition, suffix) = self.cut().split(code);
         let mut bytes = Vec::new();
         self.write(code, &mut bytes);
@@ -100,7 +104,7 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
     }
 
     /// The parts of a range of codes; none if it is empty or too long to be looked up.
-    pub(super) fn coded_parts(&self, codes: Option<RangeInclusive<u128>>) -> impl Iterator<Item = Coded> {
+    pub fn coded_parts(&self, codes: Option<RangeInclusive<u128>>) -> impl Iterator<Item = Coded> {
         let codes = codes.filter(|codes| !self.cut().is_too_long(codes));
         let parts = codes.map(|codes| self.cut().parts(&codes));
         parts.into_iter().flatten().map(|part| self.coded_part(part))
