@@ -50,6 +50,7 @@ mod durable;
 pub mod engine;
 mod error;
 pub mod files;
+pub mod ordered;
 mod rows;
 mod settings;
 mod shared;
@@ -61,6 +62,7 @@ pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
+pub use ordered::{OrderedKey, OrderedStore};
 pub use settings::StoreKind;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};

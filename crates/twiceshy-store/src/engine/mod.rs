@@ -136,6 +136,11 @@ impl Batch {
         self.changes.push(Change::Delete { space, key });
     }
 
+    /// Whether the last change was to write this row.
+    pub(crate) fn ends_with_put(&self, wanted: Space, row_key: &[u8]) -> bool {
+        matches!(self.changes.last(), Some(Change::Put { space, key, .. }) if *space == wanted && key == row_key)
+    }
+
     /// How many changes there are.
     pub fn len(&self) -> usize {
         self.changes.len()

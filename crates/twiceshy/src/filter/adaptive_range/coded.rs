@@ -87,8 +87,14 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
         Coded { hash: self.hash(part.partition), bytes, suffix: from }
     }
 
+    /// A key, or a range in one partition, that is written as [`Coded::bytes`].
+    pub fn coded_bytes(&self, bytes: &[u8]) -> Coded {
+        let (partition, suffix) = self.cut().split(self.codes(bytes).0);
+        Coded { hash: self.hash(partition), bytes: bytes.to_vec(), suffix }
+    }
+
     /// The codes of a key, or of a part of a range.
-    pub(super) fn part_codes(&self, part: &Coded) -> RangeInclusive<u128> {
+    pub fn part_codes(&self, part: &Coded) -> RangeInclusive<u128> {
         let (first, last) = self.codes(&part.bytes);
         first..=last
     }
