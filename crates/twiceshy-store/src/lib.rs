@@ -18,6 +18,7 @@
 //! | you have | take |
 //! |---|---|
 //! | keys and values, and no database yet | [`AdaptiveStore`] |
+//! | the same, and you ask for ranges of keys | [`OrderedStore`] |
 //! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
 //!
 //! # Which engine
@@ -29,6 +30,18 @@
 //! | [`MemoryEngine`](engine::MemoryEngine) | the data may be lost with the process | no | no | in memory |
 //!
 //! Another engine is a page of code: implement [`Engine`] and let `testing::conformance` try it in your tests.
+//!
+//! # Ranges
+//!
+//! ```
+//! use twiceshy_store::OrderedStore;
+//!
+//! let visits = OrderedStore::<u64>::builder().max_range(60).in_memory()?;
+//! visits.insert(&1_700_000_000, "ann")?;
+//! assert!(visits.contains_range(1_699_999_990..1_700_000_050)?);
+//! assert!(!visits.contains_range(1_700_000_001..1_700_000_060)?); // without a look at the rows, nearly always
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # What is in memory, what is on disk
 //!

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -12,6 +13,9 @@ use fjall::{AbstractTree, Database, Error, Keyspace, KeyspaceCreateOptions, Pers
 use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 const NAME: &str = "fjall";
+
+/// It panics on longer ones.
+const MAX_KEY_LEN: usize = u16::MAX as usize;
 
 /// Rows in a log-structured merge tree ([fjall](::fjall)), in a folder: the engine that new stores take.
 ///
@@ -128,8 +132,7 @@ impl Engine for FjallEngine {
     }
 
     fn max_key_len(&self) -> usize {
-        // It panics on longer ones.
-        u16::MAX as usize
+        MAX_KEY_LEN
     }
 
     fn max_value_len(&self) -> usize {
@@ -143,8 +146,12 @@ impl Engine for FjallEngine {
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         // Without a snapshot it may see a part of a batch that is being written.
         let snapshot = self.database.snapshot();
-        for row in snapshot.range::<&[u8], _>(self.space(space), keys.bounds()) {
+        for row in snapshot.range::<&[u8], _>(self.space(space), short(keys.bounds())) {
             let (key, value) = row.into_inner().map_err(failed)?;
+            // Only if a bound was cut off.
+            if &*key < keys.from {
+                continue;
+            }
             if visit(&key, &value).is_break() {
                 break;
             }
@@ -203,6 +210,17 @@ impl Drop for FjallEngine {
             let _ = self.settle();
         }
     }
+}
+
+/// Bounds that are no longer than keys can be: it panics on others, too. A row that lies before a longer bound lies before its
+/// beginning, or is it.
+fn short<'a>((from, until): (Bound<&'a [u8]>, Bound<&'a [u8]>)) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+    let cut = |bound: &'a [u8]| &bound[..bound.len().min(MAX_KEY_LEN)];
+    let until = match until {
+        Bound::Excluded(until) if until.len() > MAX_KEY_LEN => Bound::Included(cut(until)),
+        until => until,
+    };
+    (from.map(cut), until)
 }
 
 /// Makes the journals of a database empty.

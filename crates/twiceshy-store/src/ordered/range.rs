@@ -22,12 +22,15 @@ impl<K: OrderedKey + ?Sized> OrderedStore<K> {
     /// read from the engine in any case.
     ///
     /// ```
+    /// use std::ops::Bound;
     /// use twiceshy_store::OrderedStore;
     ///
     /// let words = OrderedStore::<str>::builder().in_memory()?;
     /// words.insert_batch(&[("ant", "6"), ("bee", "6"), ("cow", "4")])?;
-    /// let found: Vec<_> = words.range::<str>("b"..).map(|row| Ok(row?.0)).collect::<Result<_, twiceshy_store::StoreError>>()?;
-    /// assert_eq!(found, ["bee", "cow"]);
+    /// // `"b".."c"` is no range of strings in Rust; `"b".to_owned()..` is one for a store of `String`s.
+    /// let from_b = (Bound::Included("b"), Bound::Excluded("c"));
+    /// let found: Vec<_> = words.range::<str>(from_b).collect::<Result<_, _>>()?;
+    /// assert_eq!(found, [("bee".to_owned(), b"6".to_vec())]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn range<Q: OrderedKey + ?Sized>(&self, range: impl RangeBounds<Q>) -> Range<'_, K>

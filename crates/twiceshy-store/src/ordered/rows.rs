@@ -77,7 +77,11 @@ impl<K: OrderedKey + ?Sized> OrderedRows<K> {
             .ok_or_else(|| StoreError::damaged("the row of a partition has a key of the wrong length"))?;
         let number = number.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
         let code = number.unbounded_shl(self.suffix_bits);
-        Ok((self.partitions.hash_of(code), code))
+        let hash = self.partitions.hash_of(code);
+        if !row_key.starts_with(&head(hash, false)) {
+            return Err(StoreError::damaged("the row of a partition lies where that of another one belongs"));
+        }
+        Ok((hash, code))
     }
 
     /// Adds the row of a partition to a batch, unless that is what the batch did last.

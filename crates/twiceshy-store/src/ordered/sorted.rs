@@ -50,13 +50,11 @@ impl<'a, K: OrderedKey + ?Sized> Sorted<'a, K> {
         mut each: impl FnMut(&[Partition], RangeInclusive<u64>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let (mut first, end) = (*hashes.start(), *hashes.end());
-        let mut width = end.saturating_sub(first);
         while first <= end {
-            let (codes, last) = self.read(first, first.saturating_add(width).min(end))?;
+            let (codes, last) = self.read(first, end)?;
             if each(&codes, first..=last)?.is_break() {
                 break;
             }
-            width = if codes.len() < self.at_once / 4 { width.saturating_mul(2) } else { last - first };
             let Some(next) = last.checked_add(1) else { break };
             first = next;
         }
