@@ -109,7 +109,10 @@ fn compare(kind: EngineKind, options: &Options) {
             bare.scan(Space::Rows, keys, visit).expect("readable");
             rows.len()
         }
-        _ => ordered.range(first..first.saturating_add(RANGE)).map(|row| row.expect("readable")).count(),
+        _ => {
+            let rows = ordered.range(first..first.saturating_add(RANGE));
+            rows.collect::<Result<Vec<_>, _>>().expect("readable").len()
+        }
     };
     let numbers = |turn: u64| turn * asked..(turn + 1) * asked;
     let present = by_turns::<2>(TURNS, |who, turn| {

@@ -76,7 +76,7 @@ fn hasher() -> Hasher {
 
 /// A store of any kind, and how its keys and queries are made.
 trait Raced: Sized + Send + Sync + 'static {
-    type Query: Clone + Send + 'static;
+    type Query: Clone + Send + Sync + 'static;
 
     fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<Self>;
     fn case() -> Case<Self::Query>;

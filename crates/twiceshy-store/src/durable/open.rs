@@ -208,10 +208,10 @@ fn settings_error<F: Kept>(error: ReadError) -> StoreError {
             || StoreError::damaged(format!("its filter is of kind {found}")),
             |found| StoreError::OtherKind { expected: F::KIND, found },
         ),
-        ReadError::Field { field, expected, found } if field == "bits of a key" => {
+        ReadError::Field { field: "bits of a key", expected, found } => {
             StoreError::OtherKeys { what: "bits", expected, found: found.to_string() }
         }
-        ReadError::Field { field, expected, found } if field == "type of keys" => {
+        ReadError::Field { field: "type of keys", expected, found } => {
             let name = |number: String| number.parse().map_or(number, |number| type_name(number).to_owned());
             StoreError::OtherKeys { what: "type", expected: name(expected), found: name(found.to_string()) }
         }

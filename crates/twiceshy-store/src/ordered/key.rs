@@ -242,10 +242,9 @@ mod tests {
     use std::fmt::Debug;
 
     /// Keys in their order have rows in their order, which are read back as they are, and a code has its rows together.
-    fn check<K: OrderedKey + Borrow<Q>, Q: OrderedKey<Owned = K::Owned> + ?Sized>(keys: &[K])
+    fn check<K: OrderedKey + Borrow<Q> + Debug, Q: OrderedKey<Owned = K::Owned> + ?Sized>(keys: &[K])
     where
         K::Owned: PartialEq<K> + Debug,
-        K: Debug,
     {
         let row_key = |key: &K| {
             let mut bytes = Vec::new();

@@ -64,16 +64,17 @@ impl<'a, K: OrderedKey + ?Sized> Sorted<'a, K> {
     /// The codes with hashes from the first one on, up to a hash that is not higher than the last one.
     fn read(&self, first: u64, mut last: u64) -> Result<(Vec<Partition>, u64), StoreError> {
         let (mut codes, mut keys): (Vec<Partition>, _) = (Vec::new(), 0);
-        let (mut code_before, mut beside, mut hash) = (None, 1..=0, 0);
+        let (mut code_before, mut partition) = (None, None::<(RangeInclusive<u128>, u64)>);
         self.rows.rows_in(Keys::ALL, &mut |_, code, _| {
             keys += 1;
             if code_before.replace(code) == Some(code) {
                 return ControlFlow::Continue(());
             }
-            if !beside.contains(&code) {
-                beside = self.rows.partitions.codes_beside(code);
-                hash = self.rows.partitions.hash_of(code);
-            }
+            let partitions = &self.rows.partitions;
+            let known = partition.take().filter(|(beside, _)| beside.contains(&code));
+            let (_, hash) = partition
+                .insert(known.unwrap_or_else(|| (partitions.codes_beside(code), partitions.hash_of(code))));
+            let hash = *hash;
             if (first..=last).contains(&hash) {
                 codes.push((hash, code));
             }

@@ -66,7 +66,7 @@ use crate::sync::Arc;
 /// # What is promised
 ///
 /// - A key that was acknowledged is found, until it is removed: also after errors, and after a crash to the
-///   [`Durability`] that was chosen.
+///   [`Durability`](crate::Durability) that was chosen.
 /// - A query that was a mistake is not one again because of a key that was there at the time, as long as that key stays.
 ///   Mistakes that were fixed are remembered through restarts; a crash forgets at most those since the last
 ///   [`flush`](Self::flush) or the last write that came after them.

@@ -129,7 +129,7 @@ impl Bytes {
         store.settle();
         for (first, last) in all() {
             // All that are empty, and some of the others, each time other ones.
-            let is_chosen = (u64::from(first) + u64::from(last) + self.time) % 16 == 0;
+            let is_chosen = (u64::from(first) + u64::from(last) + self.time).is_multiple_of(16);
             if has_key(first, last) && !is_chosen {
                 continue;
             }

@@ -176,7 +176,7 @@ fn cut<S: Tested>(level: Durability, seeds: std::ops::Range<u64>) {
         assert!(steps > 40 || level != Durability::Power, "only {steps} steps");
         all_fixed += fixed;
     }
-    assert!(all_fixed > 10, "only {all_fixed} mistakes were fixed");
+    assert!(all_fixed > 4, "only {all_fixed} mistakes were fixed");
 }
 
 #[test]
