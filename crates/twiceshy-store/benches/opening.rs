@@ -8,6 +8,8 @@
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 mod common;
+#[path = "common/keys.rs"]
+mod keys;
 
 use std::path::Path;
 use std::process::{self, Command};
@@ -18,7 +20,8 @@ use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, EngineKind, Recovery};
 use twiceshy_testkit::copy_folder;
 
-use common::{key, value};
+use common::value;
+use keys::key;
 
 const ABOUT: &str = "Measures how long it takes to open a store.";
 const VALUE_BYTES: usize = 32;
@@ -37,7 +40,7 @@ fn main() {
     println!(
         "Random keys of {} bytes, values of {VALUE_BYTES} bytes, batches of {BATCH}. Seconds (engine + filter) to open a \
          store that was closed,\nwas killed right after the last batch, or has no snapshot of its filter; the fastest of {TIMES}:",
-        common::KEY_BYTES,
+        keys::KEY_BYTES,
     );
     println!("{:<8}{:>12}{:>24}{:>24}{:>24}", "", "keys", "closed", "killed", "no snapshot");
     for &kind in &options.engines {

@@ -7,17 +7,22 @@
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 mod common;
+#[path = "common/keys.rs"]
+mod keys;
+#[path = "common/turns.rs"]
+mod turns;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use twiceshy_store::engine::{Batch, Engine, EngineError, Space};
 use twiceshy_store::files::Folder;
 use twiceshy_store::{AdaptiveStore, Database, Durability, EngineKind, FilteredDb};
 use twiceshy_testkit::mix;
 
-use common::{KEY_BYTES, key, value};
+use common::value;
+use keys::{KEY_BYTES, key};
+use turns::{by_turns, ratio, speed};
 
 const ABOUT: &str = "Compares stores with the bare engine, by turns in one process.";
 const VALUE_BYTES: usize = 100;
@@ -172,10 +177,6 @@ fn compare(kind: EngineKind, options: &Options) {
     );
 }
 
-fn ratio(speed: f64, bare: f64) -> String {
-    format!("{speed:.0} ({:.2})", speed / bare)
-}
-
 /// What was asked for.
 struct Options {
     keys: u64,
@@ -212,23 +213,4 @@ fn options() -> Options {
 fn fail(what: &str) -> ! {
     eprintln!("{what}\n\n{ABOUT}\n\nOptions: --keys N, --queries N, --batch N, --engine fjall|redb, --quick");
     std::process::exit(2)
-}
-
-/// Lets contestants take turns, in another order every time, and sums up their times.
-fn by_turns<const N: usize>(turns: u64, mut turn: impl FnMut(usize, u64)) -> [Duration; N] {
-    let mut times = [Duration::ZERO; N];
-    for number in 0..turns {
-        for i in 0..N {
-            let who = (i + number as usize) % N;
-            let start = Instant::now();
-            turn(who, number);
-            times[who] += start.elapsed();
-        }
-    }
-    times
-}
-
-/// Thousands of operations per second.
-fn speed(operations: u64, time: Duration) -> f64 {
-    operations as f64 / time.as_secs_f64() / 1e3
 }

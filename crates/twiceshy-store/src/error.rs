@@ -7,6 +7,7 @@ use twiceshy::adaptive::protocol::OperationError;
 use twiceshy::error::{BuildError, Full, Indistinguishable, OutOfMemory, RebuildError};
 
 use crate::engine::{EngineError, EngineErrorKind};
+use crate::settings::StoreKind;
 
 /// A store could not do what it was asked. What was acknowledged before is still there.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,26 @@ pub enum StoreError {
         /// What was asked for.
         expected: String,
         /// What the store says.
+        found: String,
+    },
+    /// The folder has another kind of store.
+    #[error("this is {}, not {}: open it as what it is", found.name(), expected.name())]
+    OtherKind {
+        /// What was asked for.
+        expected: StoreKind,
+        /// What is there.
+        found: StoreKind,
+    },
+    /// The store has keys of another type, or other partitions.
+    #[error(
+        "the keys of the store have another {what}: expected {expected}, found {found}; open it with what it was made with"
+    )]
+    OtherKeys {
+        /// What about them.
+        what: &'static str,
+        /// What was asked for.
+        expected: String,
+        /// What the store has.
         found: String,
     },
     /// The store was written by another version of this library.

@@ -18,6 +18,7 @@
 //! | you have | take |
 //! |---|---|
 //! | keys and values, and no database yet | [`AdaptiveStore`] |
+//! | the same, and you ask for ranges of keys | [`OrderedStore`] |
 //! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
 //!
 //! # Which engine
@@ -29,6 +30,18 @@
 //! | [`MemoryEngine`](engine::MemoryEngine) | the data may be lost with the process | no | no | in memory |
 //!
 //! Another engine is a page of code: implement [`Engine`] and let `testing::conformance` try it in your tests.
+//!
+//! # Ranges
+//!
+//! ```
+//! use twiceshy_store::OrderedStore;
+//!
+//! let visits = OrderedStore::<u64>::builder().max_range(60).in_memory()?;
+//! visits.insert(&1_700_000_000, "ann")?;
+//! assert!(visits.contains_range(1_699_999_990..1_700_000_050)?);
+//! assert!(!visits.contains_range(1_700_000_001..1_700_000_060)?); // without a look at the rows, nearly always
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # What is in memory, what is on disk
 //!
@@ -50,7 +63,10 @@ mod durable;
 pub mod engine;
 mod error;
 pub mod files;
+pub mod ordered;
 mod rows;
+mod settings;
+mod shared;
 mod split;
 pub mod store;
 mod sync;
@@ -59,6 +75,8 @@ pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
+pub use ordered::{OrderedKey, OrderedStore};
+pub use settings::StoreKind;
 pub use split::{Database, FilteredDb, FilteredError};
 pub use store::{AdaptiveStore, EngineKind, Iter, Merged, Recovery, StoreBuilder, StoreStats, Verified};
 

@@ -22,9 +22,9 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
 use twiceshy::reverse_map::{Lookup, Row, Rows, Visit};
-use twiceshy::{Hasher, Prefix, ReverseMap};
+use twiceshy::{Hasher, Prefix};
 
-use crate::engine::{Batch, Durability, Engine, Keys, Space};
+use crate::engine::{Batch, Engine, Keys, Space};
 use crate::error::StoreError;
 
 /// The first bytes of a row's key.
@@ -41,7 +41,53 @@ const LEN_BYTES: usize = 8;
 /// What is called with a row's key, the key and the value.
 type VisitRow<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// The rows of a store.
+/// A row that is to be written.
+pub(crate) struct NewRow<'a> {
+    /// The hash of its key, and the key, as the filter knows them.
+    pub(crate) hash: u64,
+    pub(crate) key: &'a [u8],
+    /// What tells it from other rows.
+    pub(crate) row: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+/// Who has the key of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// The row and no other, if it is there.
+    Alone,
+    /// The row, which is there, and others.
+    WithOthers,
+    /// The row is not there.
+    NotThere,
+}
+
+/// The rows of a store, in which its filter finds keys by their hashes.
+///
+/// What the filter takes for a key may be less than what tells rows apart: then several rows have the same key.
+pub(crate) trait KeyRows: Lookup<Error = StoreError> + Send + Sync + 'static {
+    /// The hash of a key, or of a query that is written as a key.
+    fn hash(&self, key: &[u8]) -> u64;
+
+    /// Checks that a row can be stored.
+    fn check(&self, row: &[u8], value: &[u8]) -> Result<(), StoreError>;
+
+    /// Whether there is this row.
+    fn has(&self, row: &[u8]) -> Result<bool, StoreError>;
+
+    /// Whether other rows have the key of a row. If every row has a key of its own, that need not be looked up.
+    fn sharing(&self, _key: &[u8], _row: &[u8]) -> Result<Sharing, StoreError> {
+        Ok(Sharing::Alone)
+    }
+
+    /// Adds a row, which was [checked](Self::check), to a batch, and what the filter needs to find its key if it is new.
+    fn put(&self, batch: &mut Batch, row: &NewRow<'_>, is_new: bool);
+
+    /// Adds the removal of a row that is there to a batch.
+    fn delete(&self, batch: &mut Batch, hash: u64, row: &[u8]) -> Result<(), StoreError>;
+}
+
+/// The rows of a store, in the order of the hashes of their keys.
 #[derive(Clone)]
 pub(crate) struct RowMap {
     engine: Arc<dyn Engine>,
@@ -51,10 +97,6 @@ pub(crate) struct RowMap {
 impl RowMap {
     pub(crate) fn new(engine: Arc<dyn Engine>, hasher: Hasher) -> Self {
         Self { engine, hasher }
-    }
-
-    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash_bytes(key)
     }
 
     fn is_long(&self, key: &[u8]) -> bool {
@@ -76,7 +118,7 @@ impl RowMap {
     }
 
     /// Checks that a row can be stored.
-    pub(crate) fn check(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    fn check_row(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let mut max = self.engine.max_value_len();
         if self.is_long(key) {
             let no_room = HEAD_BYTES + DIGEST_BYTES > self.engine.max_key_len();
@@ -91,21 +133,6 @@ impl RowMap {
             return Err(StoreError::ValueTooLong { len: value.len(), max });
         }
         Ok(())
-    }
-
-    /// Adds the row to a batch; it was [checked](Self::check).
-    pub(crate) fn put(&self, batch: &mut Batch, hash: u64, key: &[u8], value: &[u8]) {
-        let value = if self.is_long(key) {
-            [&(key.len() as u64).to_le_bytes(), key, value].concat()
-        } else {
-            value.to_vec()
-        };
-        batch.put(Space::Rows, self.row_key(hash, key), value);
-    }
-
-    /// Adds the removal of a row to a batch.
-    pub(crate) fn delete(&self, batch: &mut Batch, hash: u64, key: &[u8]) {
-        batch.delete(Space::Rows, self.row_key(hash, key));
     }
 
     /// The value of a key.
@@ -126,16 +153,9 @@ impl RowMap {
         Ok(Some(value.split_off(start)))
     }
 
-    /// Whether there is a row of this key.
-    pub(crate) fn has(&self, key: &[u8]) -> Result<bool, StoreError> {
-        Ok(self.get(key)?.is_some())
-    }
-
     /// Calls `visit` for every key whose hash is in the range, in the order of the hashes. It gets no values.
     pub(crate) fn rows_in(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
-        let from = head(*hashes.start(), false);
-        let until =
-            (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS).map(|end| head(end, false));
+        let (from, until) = heads(&hashes);
         // The keys whose hashes have the same head, nearly always one.
         let mut group = Group::default();
         let mut flow = ControlFlow::Continue(());
@@ -170,18 +190,53 @@ impl RowMap {
         failed.map_or(Ok(()), Err)
     }
 
-    /// All keys with a head, whether their rows have them or a digest.
-    pub(crate) fn rows_with(&self, head: Head) -> Result<Rows, StoreError> {
-        let mut bytes = [0; 8];
-        bytes[..HEAD_BYTES].copy_from_slice(&head);
-        let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1;
-        Rows::under(&Prefix::from_bits(first, 64 - REST_BITS), self)
-    }
-
     /// Whether a row lies where its key belongs.
     pub(crate) fn is_in_place(&self, row_key: &[u8], key: &[u8]) -> bool {
         self.row_key(self.hash(key), key) == row_key
     }
+}
+
+impl KeyRows for RowMap {
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_bytes(key)
+    }
+
+    fn check(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.check_row(key, value)
+    }
+
+    fn has(&self, key: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    fn put(&self, batch: &mut Batch, row: &NewRow<'_>, _: bool) {
+        let &NewRow { hash, key, value, .. } = row;
+        let value = if self.is_long(key) {
+            [&(key.len() as u64).to_le_bytes(), key, value].concat()
+        } else {
+            value.to_vec()
+        };
+        batch.put(Space::Rows, self.row_key(hash, key), value);
+    }
+
+    fn delete(&self, batch: &mut Batch, hash: u64, key: &[u8]) -> Result<(), StoreError> {
+        batch.delete(Space::Rows, self.row_key(hash, key));
+        Ok(())
+    }
+}
+
+/// All keys whose hashes have a head.
+pub(crate) fn rows_with(head: Head, rows: &impl KeyRows) -> Result<Rows, StoreError> {
+    let mut bytes = [0; 8];
+    bytes[..HEAD_BYTES].copy_from_slice(&head);
+    let first = u64::from_be_bytes(bytes) >> (64 - 8 * HEAD_BYTES) >> 1;
+    Rows::under(&Prefix::from_bits(first, 64 - REST_BITS), rows)
+}
+
+/// The heads of the hashes in a range: the first, and the first one after them, if there is one.
+pub(crate) fn heads(hashes: &RangeInclusive<u64>) -> (Head, Option<Head>) {
+    let end = (*hashes.end() >> REST_BITS << REST_BITS).checked_add(1 << REST_BITS);
+    (head(*hashes.start(), false), end.map(|end| head(end, false)))
 }
 
 /// Keys that are not in the engine yet, with their hashes.
@@ -212,12 +267,12 @@ impl<'a> Pending<'a> {
 }
 
 /// The keys of the engine, and those that are not there yet.
-pub(crate) struct AndPending<'a> {
-    pub(crate) rows: &'a RowMap,
+pub(crate) struct AndPending<'a, R> {
+    pub(crate) rows: &'a R,
     pub(crate) pending: &'a Pending<'a>,
 }
 
-impl Lookup for AndPending<'_> {
+impl<R: KeyRows> Lookup for AndPending<'_, R> {
     type Error = StoreError;
 
     fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
@@ -296,24 +351,5 @@ impl Lookup for RowMap {
 
     fn contains(&self, _: u64, key: &[u8]) -> Result<bool, StoreError> {
         self.has(key)
-    }
-}
-
-impl ReverseMap for RowMap {
-    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
-        self.check(key, value)?;
-        let is_new = !self.has(key)?;
-        let mut batch = Batch::new();
-        self.put(&mut batch, hash, key, value);
-        self.engine.write(batch, Durability::Process)?;
-        Ok(is_new)
-    }
-
-    fn remove(&mut self, hash: u64, key: &[u8]) -> Result<bool, StoreError> {
-        let was_there = self.has(key)?;
-        let mut batch = Batch::new();
-        self.delete(&mut batch, hash, key);
-        self.engine.write(batch, Durability::Process)?;
-        Ok(was_there)
     }
 }

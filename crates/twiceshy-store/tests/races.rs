@@ -19,7 +19,7 @@ use twiceshy::adaptive::Query;
 use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, Recovery};
+use twiceshy_store::{AdaptiveStore, OrderedStore, Recovery, StoreError, Verified};
 
 /// An engine that lets other threads go on before and after everything it does.
 struct Slow(MemoryEngine);
@@ -63,29 +63,151 @@ impl Engine for Slow {
 
 /// Keys and queries that all meet one fingerprint: `old` is in the store, `new` comes, `query` and `other` are mistakes.
 #[derive(Clone)]
-struct Case {
-    old: String,
-    new: String,
-    query: String,
-    other: String,
+struct Case<Q> {
+    old: Q,
+    new: Q,
+    query: Q,
+    other: Q,
 }
 
 fn hasher() -> Hasher {
     Hasher::keyed(HashKey::from_bytes([5; 16]))
 }
 
-fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<AdaptiveStore> {
-    let builder = AdaptiveStore::builder().error_rate(0.4).capacity(20).hasher(hasher());
-    Arc::new(builder.open_with(Arc::clone(engine), files.clone()).unwrap())
+/// A store of any kind, and how its keys and queries are made.
+trait Raced: Sized + Send + Sync + 'static {
+    type Query: Clone + Send + Sync + 'static;
+
+    fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<Self>;
+    fn case() -> Case<Self::Query>;
+    fn put(&self, key: &Self::Query, value: &str) -> bool;
+    fn take_out(&self, key: &Self::Query);
+    fn has(&self, key: &Self::Query) -> bool;
+    fn ask(&self, query: &Self::Query);
+    fn is_positive(&self, query: &Self::Query) -> bool;
+    fn verified(&self) -> Result<Verified, StoreError>;
+    fn counted(&self) -> (u64, u64);
+    fn recovered(&self) -> &Recovery;
+    fn save(&self);
+    fn rebuilt(&self);
+    fn compacted(&self);
 }
 
-fn case() -> Case {
-    let mut filter =
-        twiceshy::AdaptiveFilter::builder().error_rate(0.4).capacity(20).hasher(hasher()).build().unwrap();
-    let _ = filter.insert("old").unwrap();
-    let mut met = (0..).map(|number| format!("key {number}")).filter(|key| filter.contains(key));
-    let mut next = || met.next().unwrap();
-    Case { old: "old".into(), new: next(), query: next(), other: next() }
+macro_rules! same_names {
+    () => {
+        fn verified(&self) -> Result<Verified, StoreError> {
+            self.verify()
+        }
+
+        fn counted(&self) -> (u64, u64) {
+            (self.len().unwrap(), self.approximate_len())
+        }
+
+        fn recovered(&self) -> &Recovery {
+            self.recovery()
+        }
+
+        fn save(&self) {
+            self.flush().unwrap();
+        }
+
+        fn rebuilt(&self) {
+            self.rebuild().unwrap();
+        }
+
+        fn compacted(&self) {
+            self.compact().unwrap();
+        }
+    };
+}
+
+impl Raced for AdaptiveStore {
+    type Query = String;
+
+    fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<Self> {
+        let builder = AdaptiveStore::builder().error_rate(0.4).capacity(20).hasher(hasher());
+        Arc::new(builder.open_with(Arc::clone(engine), files.clone()).unwrap())
+    }
+
+    fn case() -> Case<String> {
+        let builder = twiceshy::AdaptiveFilter::builder().error_rate(0.4).capacity(20);
+        let mut filter = builder.hasher(hasher()).build().unwrap();
+        let _ = filter.insert("old").unwrap();
+        let mut met = (0..).map(|number| format!("key {number}")).filter(|key| filter.contains(key));
+        let mut next = || met.next().unwrap();
+        Case { old: "old".into(), new: next(), query: next(), other: next() }
+    }
+
+    fn put(&self, key: &String, value: &str) -> bool {
+        self.insert(key, value).unwrap()
+    }
+
+    fn take_out(&self, key: &String) {
+        self.remove(key).unwrap();
+    }
+
+    fn has(&self, key: &String) -> bool {
+        self.get(key).unwrap().is_some()
+    }
+
+    fn ask(&self, query: &String) {
+        assert_eq!(self.get(query).unwrap(), None);
+    }
+
+    fn is_positive(&self, query: &String) -> bool {
+        self.with_filter(|filter| filter.query(query) != Query::Absent).unwrap()
+    }
+
+    same_names! {}
+}
+
+/// Keys are ranges of one, queries are longer: they lie in one partition, or in two.
+impl Raced for OrderedStore<u32> {
+    type Query = (u32, u32);
+
+    fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<Self> {
+        let builder = OrderedStore::builder().error_rate(0.4).capacity(20).hasher(hasher()).max_range(16);
+        Arc::new(builder.open_with(Arc::clone(engine), files.clone()).unwrap())
+    }
+
+    fn case() -> Case<(u32, u32)> {
+        let builder = twiceshy::AdaptiveRangeFilter::<u32>::builder().error_rate(0.4).capacity(20);
+        let mut filter = builder.hasher(hasher()).max_range(16).build().unwrap();
+        let _ = filter.insert(&8).unwrap();
+        let mut keys = (16..).filter(|number| filter.contains(number));
+        let new = keys.next().unwrap();
+        let after = new / 16 * 16 + 16;
+        let meets = |(first, last): &(u32, u32)| filter.contains_range(*first..=*last);
+        let query = (after..).step_by(16).map(|start| (start + 7, start + 10)).find(meets).unwrap();
+        // From the partition before on.
+        let mut others = (query.1 / 16 * 16 + 32..).step_by(16).map(|start| (start - 3, start + 8));
+        let other = others.find(meets).unwrap();
+        Case { old: (8, 8), new: (new, new), query, other }
+    }
+
+    fn put(&self, key: &(u32, u32), value: &str) -> bool {
+        self.insert(&key.0, value).unwrap()
+    }
+
+    fn take_out(&self, key: &(u32, u32)) {
+        self.remove(&key.0).unwrap();
+    }
+
+    fn has(&self, key: &(u32, u32)) -> bool {
+        let found = self.range(key.0..=key.0).map(Result::unwrap).count() == 1;
+        assert_eq!(self.get(&key.0).unwrap().is_some(), found);
+        found
+    }
+
+    fn ask(&self, query: &(u32, u32)) {
+        assert!(self.range(query.0..=query.1).next().is_none());
+    }
+
+    fn is_positive(&self, query: &(u32, u32)) -> bool {
+        self.may_contain_range(query.0..=query.1).unwrap()
+    }
+
+    same_names! {}
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,48 +226,47 @@ use Operation::{AdaptOther, AdaptQuery, Compact, InsertNew, InsertOld, Rebuild, 
 const OPERATIONS: [Operation; 8] =
     [InsertNew, InsertOld, RemoveOld, AdaptQuery, AdaptOther, Save, Rebuild, Compact];
 
-fn carry_out(store: &AdaptiveStore, case: &Case, operation: Operation) {
+fn carry_out<S: Raced>(store: &S, case: &Case<S::Query>, operation: Operation) {
     match operation {
-        InsertNew => assert!(store.insert(&case.new, "new").unwrap()),
-        InsertOld => assert!(store.insert(&case.old, "again").is_ok()),
-        RemoveOld => drop(store.remove(&case.old).unwrap()),
-        AdaptQuery => assert_eq!(store.get(&case.query).unwrap(), None),
-        AdaptOther => assert_eq!(store.get(&case.other).unwrap(), None),
-        Save => store.flush().unwrap(),
-        Rebuild => drop(store.rebuild().unwrap()),
-        Compact => store.compact().unwrap(),
+        InsertNew => assert!(store.put(&case.new, "new")),
+        InsertOld => drop(store.put(&case.old, "again")),
+        RemoveOld => store.take_out(&case.old),
+        AdaptQuery => store.ask(&case.query),
+        AdaptOther => store.ask(&case.other),
+        Save => store.save(),
+        Rebuild => store.rebuilt(),
+        Compact => store.compacted(),
     }
 }
 
-fn race(case: &Case, operations: &[Operation]) {
+fn race<S: Raced>(case: &Case<S::Query>, operations: &[Operation]) {
     let (engine, files) = (Arc::new(Slow(MemoryEngine::new())), MemoryFiles::new());
-    let store = open(&engine, &files);
-    store.insert(&case.old, "old").unwrap();
+    let store = <S as Raced>::open(&engine, &files);
+    store.put(&case.old, "old");
     let threads: Vec<_> = operations
         .iter()
         .map(|&operation| {
             let (store, case) = (Arc::clone(&store), case.clone());
-            thread::spawn(move || carry_out(&store, &case, operation))
+            thread::spawn(move || carry_out(&*store, &case, operation))
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 
     // A mistake that was noticed has been learned from when nobody works any more, unless keys came meanwhile.
     let keys_came = operations.contains(&InsertNew) || operations.contains(&InsertOld);
-    let check_lessons = |store: &AdaptiveStore| {
+    let check_lessons = |store: &S| {
         for (operation, query) in [(AdaptQuery, &case.query), (AdaptOther, &case.other)] {
             if operations.contains(&operation) && !keys_came {
-                let is_absent = store.with_filter(|filter| filter.query(query) == Query::Absent).unwrap();
-                assert!(is_absent, "{operations:?}: {query} is still a mistake");
+                assert!(!store.is_positive(query), "{operations:?}: {operation:?} is still a mistake");
             }
         }
     };
     // A filter that was made as small as its keys allow may have to grow for that, which another thread does.
     if !operations.contains(&Compact) && !operations.contains(&Rebuild) {
-        check_lessons(&store);
+        check_lessons(&*store);
     }
-    let verified = store.verify().unwrap_or_else(|error| panic!("{operations:?}: {error}"));
-    let has = |key: &str| store.get(key).unwrap().is_some();
+    let verified = store.verified().unwrap_or_else(|error| panic!("{operations:?}: {error}"));
+    let has = |key: &S::Query| store.has(key);
     let inserted = operations.contains(&InsertNew);
     assert_eq!(has(&case.new), inserted, "{operations:?}");
     if !operations.contains(&RemoveOld) {
@@ -153,33 +274,50 @@ fn race(case: &Case, operations: &[Operation]) {
     } else if !operations.contains(&InsertOld) {
         assert!(!has(&case.old), "{operations:?}");
     }
-    assert_eq!(verified.keys, store.len().unwrap());
-    assert_eq!(store.approximate_len(), verified.keys, "{operations:?}");
+    assert_eq!(store.counted(), (verified.keys, verified.keys), "{operations:?}");
     // Now its own thread is done, too, which grows the filter.
     drop(store);
-    let store = open(&engine, &files);
-    assert_eq!(*store.recovery(), Recovery::Clean);
-    assert_eq!(store.verify().unwrap().keys, verified.keys);
-    check_lessons(&store);
+    let store = <S as Raced>::open(&engine, &files);
+    assert_eq!(*store.recovered(), Recovery::Clean);
+    assert_eq!(store.verified().unwrap().keys, verified.keys);
+    check_lessons(&*store);
 }
 
 #[test]
 fn pairs() {
-    let case = case();
+    all_pairs::<AdaptiveStore>();
+}
+
+#[test]
+fn pairs_in_order() {
+    all_pairs::<OrderedStore<u32>>();
+}
+
+fn all_pairs<S: Raced>() {
+    let case = S::case();
     for first in OPERATIONS {
         for second in OPERATIONS {
             let case = case.clone();
             if first == second && first == InsertNew {
                 continue;
             }
-            shuttle::check_random(move || race(&case, &[first, second]), 300);
+            shuttle::check_random(move || race::<S>(&case, &[first, second]), 300);
         }
     }
 }
 
 #[test]
 fn three_at_once() {
-    let case = case();
+    all_threes::<AdaptiveStore>();
+}
+
+#[test]
+fn three_at_once_in_order() {
+    all_threes::<OrderedStore<u32>>();
+}
+
+fn all_threes<S: Raced>() {
+    let case = S::case();
     for operations in [
         [InsertNew, RemoveOld, AdaptQuery],
         [InsertNew, AdaptOther, AdaptQuery],
@@ -191,7 +329,7 @@ fn three_at_once() {
         [Rebuild, Compact, Save],
     ] {
         let case = case.clone();
-        shuttle::check_pct(move || race(&case, &operations), 1_000, 3);
+        shuttle::check_pct(move || race::<S>(&case, &operations), 1_000, 3);
     }
 }
 
@@ -201,7 +339,8 @@ fn readers_and_the_thread_that_helps_them() {
     let keys: Vec<_> = (0..).map(|number| format!("old {number}")).take(100).collect();
     shuttle::check_pct(
         move || {
-            let store = open(&Arc::new(Slow(MemoryEngine::new())), &MemoryFiles::new());
+            let store =
+                <AdaptiveStore as Raced>::open(&Arc::new(Slow(MemoryEngine::new())), &MemoryFiles::new());
             let is_full = || store.with_filter(|filter| filter.used_slots() >= filter.capacity()).unwrap();
             keys.iter().take_while(|_| !is_full()).for_each(|key| assert!(store.insert(key, "").unwrap()));
             let mistakes = (0..).map(|number| format!("key {number}"));

@@ -1,4 +1,4 @@
-//! What the benchmarks share: keys, values, engines.
+//! What the benchmarks share: values, engines; beside this, keys and turns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,8 +7,6 @@ use twiceshy_store::EngineKind;
 use twiceshy_store::engine::{Engine, FjallEngine, RedbEngine};
 use twiceshy_testkit::mix;
 
-pub(crate) const KEY_BYTES: usize = 16;
-
 /// An engine below a folder.
 pub(crate) fn open(kind: EngineKind, path: &Path, cache_bytes: Option<u64>) -> Arc<dyn Engine> {
     match kind {
@@ -16,15 +14,6 @@ pub(crate) fn open(kind: EngineKind, path: &Path, cache_bytes: Option<u64>) -> A
         EngineKind::Redb => Arc::new(RedbEngine::open(path, cache_bytes).expect("a new file")),
         kind => unreachable!("{} is not known here", kind.name()),
     }
-}
-
-/// The key with this number; those of different streams differ.
-pub(crate) fn key(stream: u64, number: u64) -> [u8; KEY_BYTES] {
-    let seed = mix(stream.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mix(number));
-    let mut key = [0; KEY_BYTES];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    key[8..].copy_from_slice(&mix(seed ^ number).to_le_bytes());
-    key
 }
 
 /// A value that does not compress.

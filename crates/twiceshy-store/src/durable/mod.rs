@@ -26,8 +26,8 @@ mod recover;
 mod save;
 mod snapshot;
 
-pub(crate) use journal::Entry;
-pub(crate) use kept::Kept;
+pub(crate) use journal::{Entry, Event};
+pub(crate) use kept::{Kept, Replay, apart, kept, rebuild_error, set_error};
 pub(crate) use open::{Layout, Opening, layout};
 pub use recover::Recovery;
 

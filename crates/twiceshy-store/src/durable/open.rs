@@ -2,7 +2,7 @@
 //!
 //! | in the folder | what |
 //! |---|---|
-//! | `twiceshy-store` | lines of text: format, engine, and a number that tells stores apart |
+//! | `twiceshy-store` | lines of text: kind, format, engine, and a number that tells stores apart |
 //! | `rows.fjall/` or `rows.redb` | the engine: rows, journal, and the settings of the filter with its hash key |
 //! | `filter.snapshot` | the filter, as it was at some point of the journal |
 
@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use twiceshy::adaptive::Growth;
+use twiceshy::error::ReadError;
 
 use super::journal::{Extent, Mark};
 use super::recover::{Opened, Recovery, recover};
@@ -18,11 +19,20 @@ use super::{Durable, Journal, Kept, StoreId, file_error, journal, snapshot};
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
+use crate::settings::StoreKind;
 use crate::sync::{Mutex, RwLock};
 
 /// The file that says what the folder is.
 const DESCRIPTION: &str = "twiceshy-store";
-const FIRST_LINE: &str = "twiceshy store";
+
+/// Its first line.
+fn first_line(kind: StoreKind) -> &'static str {
+    match kind {
+        StoreKind::Adaptive => "twiceshy store",
+        StoreKind::Ordered => "twiceshy ordered store",
+    }
+}
+
 /// The version of all that is described here.
 const FORMAT: u32 = 2;
 
@@ -33,19 +43,20 @@ const FILTER: &[u8] = b"filter";
 /// What is in a folder.
 pub(crate) enum Layout {
     Empty,
-    Store { engine: String },
+    Store { kind: StoreKind, engine: String },
 }
 
 /// Reads what is in a folder.
 pub(crate) fn layout(files: &dyn Files) -> Result<Layout, StoreError> {
     Ok(match describe(files)? {
-        Some(Description { engine, .. }) => Layout::Store { engine },
+        Some(Description { kind, engine, .. }) => Layout::Store { kind, engine },
         None => Layout::Empty,
     })
 }
 
 /// What the file says.
 struct Description {
+    kind: StoreKind,
     engine: String,
     id: StoreId,
 }
@@ -66,11 +77,11 @@ fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     let mut text = String::new();
     file.by_ref().take(4_096).read_to_string(&mut text).map_err(failed)?;
     let mut lines = text.lines();
-    let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned);
     let damaged = |what: &str| StoreError::damaged(format!("its file {DESCRIPTION} {what}"));
-    if field("twiceshy").as_deref() != FIRST_LINE.strip_prefix("twiceshy ") {
-        return Err(damaged("does not begin like one"));
-    }
+    let first = lines.next();
+    let kind = StoreKind::ALL.into_iter().find(|kind| first == Some(first_line(*kind)));
+    let kind = kind.ok_or_else(|| damaged("does not begin like one"))?;
+    let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned);
     let format = field("format").and_then(|format| format.parse().ok());
     let found: u32 = format.ok_or_else(|| damaged("does not say its format"))?;
     if found != FORMAT {
@@ -78,12 +89,16 @@ fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     }
     let engine = field("engine").ok_or_else(|| damaged("names no engine"))?;
     let id = field("id").and_then(|id| u128::from_str_radix(&id, 16).ok());
-    Ok(Some(Description { engine, id: id.ok_or_else(|| damaged("has no id"))?.to_be_bytes() }))
+    Ok(Some(Description { kind, engine, id: id.ok_or_else(|| damaged("has no id"))?.to_be_bytes() }))
 }
 
-fn write_description(files: &dyn Files, engine: &dyn Engine, id: &StoreId) -> Result<(), StoreError> {
-    let id = u128::from_be_bytes(*id);
-    let text = format!("{FIRST_LINE}\nformat {FORMAT}\nengine {}\nid {id:032x}\n", engine.name());
+fn write_description<F: Kept>(
+    files: &dyn Files,
+    engine: &dyn Engine,
+    id: &StoreId,
+) -> Result<(), StoreError> {
+    let (first, id) = (first_line(F::KIND), u128::from_be_bytes(*id));
+    let text = format!("{first}\nformat {FORMAT}\nengine {}\nid {id:032x}\n", engine.name());
     files::replace(files, DESCRIPTION, |file| file.write_all(text.as_bytes()))
         .map_err(|source| file_error("write", files, DESCRIPTION, source))
 }
@@ -102,15 +117,21 @@ pub(crate) struct Opening {
 
 impl<F: Kept> Durable<F> {
     /// Opens a store, or makes one. `make` makes a filter for a new store, and the bytes of one without slots for keys:
-    /// what the store remembers of its settings.
+    /// what the store remembers of its settings. `expect` checks that an old store has what was asked for.
     pub(crate) fn open(
         opening: Opening,
         engine: Arc<dyn Engine>,
         files: Box<dyn Files>,
         make: impl FnOnce() -> Result<(F, Vec<u8>), StoreError>,
+        expect: impl FnOnce(&F) -> Result<(), StoreError>,
     ) -> Result<(Self, Journal), StoreError> {
         let Opening { may_create, growth, durability, few_records } = opening;
         let described = describe(&*files)?;
+        if let Some(found) = described.as_ref().map(|description| description.kind)
+            && found != F::KIND
+        {
+            return Err(StoreError::OtherKind { expected: F::KIND, found });
+        }
         let mut stored = stored_settings::<F>(&*engine)?;
         if described.is_none() && may_create && stored.is_some() && is_unused(&*engine)? {
             // It was being made and the last step is missing. Whoever makes it now may have chosen other settings.
@@ -125,7 +146,7 @@ impl<F: Kept> Durable<F> {
             (None, Some(_)) => return Err(StoreError::damaged("the rows that it had are gone")),
             // The description was deleted.
             (Some((id, empty)), None) => {
-                write_description(&*files, &*engine, &id)?;
+                write_description::<F>(&*files, &*engine, &id)?;
                 (id, empty)
             }
             (None, None) if !may_create => {
@@ -133,8 +154,12 @@ impl<F: Kept> Durable<F> {
             }
             (None, None) => create(&*engine, &*files, make)?,
         };
+        if !is_new {
+            expect(&empty)?;
+        }
         empty.set_growth(growth);
         let rows = empty.rows(Arc::clone(&engine));
+        F::check_rows(&rows)?;
         let opened = if is_new {
             Opened {
                 filter: empty,
@@ -172,9 +197,49 @@ fn stored_settings<F: Kept>(engine: &dyn Engine) -> Result<Option<(StoreId, F)>,
         return Ok(None);
     };
     let id = id.try_into().map_err(|_| StoreError::damaged("its id has the wrong length"))?;
-    let filter = F::from_bytes(&filter)
-        .map_err(|error| StoreError::damaged(format!("the settings of its filter: {error}")))?;
+    let filter = F::from_bytes(&filter).map_err(settings_error::<F>)?;
     Ok(Some((id, filter)))
+}
+
+/// Why the settings of a store cannot be read: it is another kind of store, has other keys, or is damaged.
+fn settings_error<F: Kept>(error: ReadError) -> StoreError {
+    match error {
+        ReadError::WrongKind { found, .. } => kind_of(found).map_or_else(
+            || StoreError::damaged(format!("its filter is of kind {found}")),
+            |found| StoreError::OtherKind { expected: F::KIND, found },
+        ),
+        ReadError::Field { field: "bits of a key", expected, found } => {
+            StoreError::OtherKeys { what: "bits", expected, found: found.to_string() }
+        }
+        ReadError::Field { field: "type of keys", expected, found } => {
+            let name = |number: String| number.parse().map_or(number, |number| type_name(number).to_owned());
+            StoreError::OtherKeys { what: "type", expected: name(expected), found: name(found.to_string()) }
+        }
+        error => StoreError::damaged(format!("the settings of its filter: {error}")),
+    }
+}
+
+/// The kind of store that has filters of a kind.
+fn kind_of(filter: u8) -> Option<StoreKind> {
+    match filter {
+        2 => Some(StoreKind::Adaptive),
+        4 => Some(StoreKind::Ordered),
+        _ => None,
+    }
+}
+
+/// What a [`RangeKey::TYPE`](twiceshy::RangeKey::TYPE) means.
+fn type_name(number: u8) -> &'static str {
+    match number {
+        0 => "any",
+        1 => "numbers without a sign",
+        2 => "numbers with a sign",
+        3 => "floating-point numbers",
+        4 => "addresses",
+        5 => "times",
+        6 => "strings",
+        _ => "another one",
+    }
 }
 
 /// Whether nothing was ever stored.
@@ -207,6 +272,6 @@ fn create<F: Kept>(
     snapshot::write(files, &id, Mark::default(), &empty)
         .map_err(|source| file_error("write", files, snapshot::NAME, source))?;
     // The description comes last: with it the store is there.
-    write_description(files, engine, &id)?;
+    write_description::<F>(files, engine, &id)?;
     Ok((id, empty))
 }

@@ -87,7 +87,7 @@ pub(super) fn recover<F: Kept>(
     let (hints, why) = match snapshot {
         Ok((mut filter, mark)) => {
             filter.set_growth(empty.growth());
-            let why = if filter.hasher() != empty.hasher() {
+            let why = if !filter.is_like(&empty) {
                 "the snapshot of the filter was made with another hash key"
             } else if mark.number < extent.cleared.number {
                 "the snapshot of the filter is older than the journal"
@@ -107,7 +107,7 @@ pub(super) fn recover<F: Kept>(
                     ..rebuild(engine, rows, &filter, extent, String::new())?
                 });
             };
-            let is_ours = filter.hasher() == empty.hasher();
+            let is_ours = filter.is_like(&empty);
             (if is_ours { filter } else { empty }, why.to_owned())
         }
         Err(why) => (empty, why),
@@ -174,7 +174,7 @@ fn rebuild<F: Kept>(
         }
         Ok(())
     })?;
-    let mut filter = match hints.rebuilt(rows, &lessons) {
+    let (mut filter, keys) = match hints.rebuilt(rows, &lessons) {
         // A store that has reached its limit can be opened all the same. Fresh fingerprints take a few slots more.
         Err(StoreError::FilterFull { .. }) => {
             let mut hints = hints.try_clone()?;
@@ -183,7 +183,6 @@ fn rebuild<F: Kept>(
         }
         filter => filter?,
     };
-    let keys = filter.len();
     filter.set_growth(hints.growth());
     Ok(Opened { filter, extent, keys, records: 0, is_saved: false, recovery: Recovery::Rebuilt { why } })
 }

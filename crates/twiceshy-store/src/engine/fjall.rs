@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -12,6 +13,9 @@ use fjall::{AbstractTree, Database, Error, Keyspace, KeyspaceCreateOptions, Pers
 use super::{Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit};
 
 const NAME: &str = "fjall";
+
+/// It panics on longer ones.
+const MAX_KEY_LEN: usize = u16::MAX as usize;
 
 /// Rows in a log-structured merge tree ([fjall](::fjall)), in a folder: the engine that new stores take.
 ///
@@ -32,7 +36,7 @@ const NAME: &str = "fjall";
 /// What this needs of fjall its documentation does not show, so `Cargo.toml` names one version of it.
 pub struct FjallEngine {
     database: Database,
-    spaces: [Keyspace; 3],
+    spaces: [Keyspace; Space::ALL.len()],
     folder: PathBuf,
     /// About how many bytes are in the journals.
     logged: AtomicU64,
@@ -60,14 +64,17 @@ impl FjallEngine {
             return Err(missing("its journal, a file NUMBER.jnl, is gone"));
         }
         let database = builder.open().map_err(failed)?;
-        // It makes a space anew whose files are gone. The last one is there only if all have been.
-        let [rows, journal, meta] = Space::ALL.map(|space| database.keyspace_exists(space.name()));
-        if meta && !(rows && journal) {
+        // It makes a space anew whose files are gone. Those before one that is there have been there; the last one is younger
+        // than some stores.
+        let are_there = Space::ALL.map(|space| database.keyspace_exists(space.name()));
+        let first_missing = are_there.iter().position(|is_there| !is_there).unwrap_or(are_there.len());
+        if are_there[first_missing..].iter().any(|&is_there| is_there) {
             return Err(missing("the files of a keyspace are gone"));
         }
         let open =
             |space: Space| database.keyspace(space.name(), KeyspaceCreateOptions::default).map_err(failed);
-        let spaces = [open(Space::Rows)?, open(Space::Journal)?, open(Space::Meta)?];
+        let [rows, journal, meta, partitions] = Space::ALL.map(open);
+        let spaces = [rows?, journal?, meta?, partitions?];
         // A new journal is as long as it may get; one that was read ends with its last row. Some may be gone already.
         let found = if is_new { Vec::new() } else { logs(folder).map_err(failed_io)? };
         let lengths = found.iter().filter_map(|(_, log)| Some(fs::metadata(log).ok()?.len()));
@@ -125,8 +132,7 @@ impl Engine for FjallEngine {
     }
 
     fn max_key_len(&self) -> usize {
-        // It panics on longer ones.
-        u16::MAX as usize
+        MAX_KEY_LEN
     }
 
     fn max_value_len(&self) -> usize {
@@ -140,8 +146,12 @@ impl Engine for FjallEngine {
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         // Without a snapshot it may see a part of a batch that is being written.
         let snapshot = self.database.snapshot();
-        for row in snapshot.range::<&[u8], _>(self.space(space), keys.bounds()) {
+        for row in snapshot.range::<&[u8], _>(self.space(space), short(keys.bounds())) {
             let (key, value) = row.into_inner().map_err(failed)?;
+            // Only if a bound was cut off.
+            if &*key < keys.from {
+                continue;
+            }
             if visit(&key, &value).is_break() {
                 break;
             }
@@ -200,6 +210,17 @@ impl Drop for FjallEngine {
             let _ = self.settle();
         }
     }
+}
+
+/// Bounds that are no longer than keys can be: it panics on others, too. A row that lies before a longer bound lies before its
+/// beginning, or is it.
+fn short<'a>((from, until): (Bound<&'a [u8]>, Bound<&'a [u8]>)) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+    let cut = |bound: &'a [u8]| &bound[..bound.len().min(MAX_KEY_LEN)];
+    let until = match until {
+        Bound::Excluded(until) if until.len() > MAX_KEY_LEN => Bound::Included(cut(until)),
+        until => until,
+    };
+    (from.map(cut), until)
 }
 
 /// Makes the journals of a database empty.

@@ -13,7 +13,7 @@ type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Reads go on side by side; a batch waits until they are done.
 #[derive(Debug)]
 pub struct MemoryEngine {
-    spaces: RwLock<[Rows; 3]>,
+    spaces: RwLock<[Rows; Space::ALL.len()]>,
     max_key_len: usize,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # The idea
 //!
-//! A store asks little of an engine: three separate [spaces](Space) of rows in the order of their keys, a point
+//! A store asks little of an engine: four separate [spaces](Space) of rows in the order of their keys, a point
 //! read, a scan of a range, and batches that are written as a whole or not at all, to the [`Durability`] that is
 //! asked for. [`Engine`] is that and nothing more, so that an engine is a page of code, and so that tests can put
 //! one between a store and the disk that fails when it is told to.
@@ -41,11 +41,13 @@ pub enum Space {
     Journal,
     /// A few rows that say what this store is.
     Meta,
+    /// Which partitions have keys, in the order of their hashes; only stores whose keys have an order write there.
+    Partitions,
 }
 
 impl Space {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Rows, Self::Journal, Self::Meta];
+    pub const ALL: [Self; 4] = [Self::Rows, Self::Journal, Self::Meta, Self::Partitions];
 
     /// A short name that engines can use for files or tables.
     pub const fn name(self) -> &'static str {
@@ -53,6 +55,7 @@ impl Space {
             Self::Rows => "rows",
             Self::Journal => "journal",
             Self::Meta => "meta",
+            Self::Partitions => "partitions",
         }
     }
 }
@@ -131,6 +134,11 @@ impl Batch {
     /// Removes a row.
     pub fn delete(&mut self, space: Space, key: Vec<u8>) {
         self.changes.push(Change::Delete { space, key });
+    }
+
+    /// Whether the last change was to write this row.
+    pub(crate) fn ends_with_put(&self, wanted: Space, row_key: &[u8]) -> bool {
+        matches!(self.changes.last(), Some(Change::Put { space, key, .. }) if *space == wanted && key == row_key)
     }
 
     /// How many changes there are.

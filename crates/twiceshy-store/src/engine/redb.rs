@@ -66,18 +66,20 @@ impl RedbEngine {
             .set_durability(durability)
             .map_err(|error| EngineError::new(NAME, EngineErrorKind::Other, error))?;
         {
-            let mut tables = [
-                writes.open_table(table(Space::Rows)).map_err(failed)?,
-                writes.open_table(table(Space::Journal)).map_err(failed)?,
-                writes.open_table(table(Space::Meta)).map_err(failed)?,
-            ];
+            // Opened when the first change is there: hardly any batch has changes in all of them.
+            let mut tables = [const { None }; Space::ALL.len()];
             for change in batch.into_changes() {
+                let (Change::Put { space, .. } | Change::Delete { space, .. }) = change;
+                let table = match &mut tables[space as usize] {
+                    Some(table) => table,
+                    slot => slot.insert(writes.open_table(table(space)).map_err(failed)?),
+                };
                 match change {
-                    Change::Put { space, key, value } => {
-                        tables[space as usize].insert(key.as_slice(), value.as_slice()).map_err(failed)?;
+                    Change::Put { key, value, .. } => {
+                        table.insert(key.as_slice(), value.as_slice()).map_err(failed)?;
                     }
-                    Change::Delete { space, key } => {
-                        tables[space as usize].remove(key.as_slice()).map_err(failed)?;
+                    Change::Delete { key, .. } => {
+                        table.remove(key.as_slice()).map_err(failed)?;
                     }
                 }
             }

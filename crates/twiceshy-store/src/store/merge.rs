@@ -10,10 +10,10 @@
 //! other store would be covered then, so each of them would have to be looked up to know whether it is new; and those
 //! that are not written in the end, because of an error, would be mistakes to come.
 
-use super::write::Known;
-use super::{AdaptiveStore, Shared};
+use super::AdaptiveStore;
 use crate::error::StoreError;
 use crate::rows::Pending;
+use crate::shared::{Known, Served, Shared};
 use crate::sync::Arc;
 
 /// How many rows, and about how many bytes, are taken in at a time.
@@ -48,7 +48,7 @@ impl AdaptiveStore {
                 bytes += key.len() + value.len();
                 page.push((key, value));
             }
-            let page: Vec<_> = page.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+            let page: Vec<_> = page.iter().map(|(key, value)| self.row(key, value)).collect();
             let added = self.shared.insert_rows(&page, Known::Keep)?;
             merged.added += added;
             merged.kept += page.len() as u64 - added;
@@ -67,15 +67,12 @@ impl Merged {
     }
 }
 
-impl Shared {
+impl<F: Served> Shared<F> {
     /// Grows the filter if there is no room for so many keys. If it may not grow so far, or cannot, the keys that find no
     /// room will say so.
     fn make_room(self: &Arc<Self>, keys: u64) {
         let Ok(mut writer) = self.writer() else { return };
-        let has_room = {
-            let filter = self.durable.filter();
-            filter.is_ok_and(|filter| filter.used_slots().saturating_add(keys) <= filter.capacity())
-        };
+        let has_room = self.durable.filter().is_ok_and(|filter| filter.has_room_for(keys));
         let has_grown = !has_room && self.grow(&mut writer, keys, &Pending::default()).is_ok();
         drop(writer);
         if has_grown {

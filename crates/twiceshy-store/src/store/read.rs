@@ -1,22 +1,17 @@
 //! Asking for keys.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use twiceshy::Key;
+use twiceshy::{AdaptiveFilter, Key};
 
-use super::stats::Count;
-use super::{AdaptiveStore, Shared};
+use super::AdaptiveStore;
 use crate::engine::Keys;
 use crate::error::StoreError;
+use crate::shared::{Count, Pages, Shared};
 use crate::sync::Arc;
 
 /// How many keys are asked for before a writer gets its turn.
 const AT_ONCE: usize = 256;
-
-/// How many rows, and about how many bytes, an iterator reads at a time.
-const PAGE_ROWS: usize = 256;
-const PAGE_BYTES: usize = 1 << 20;
 
 impl AdaptiveStore {
     /// The value of a key.
@@ -64,7 +59,7 @@ impl AdaptiveStore {
     ///
     /// It reads a page at a time: keys that come or go meanwhile may be met or not, all others are met once.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { store: self, next: Some(Vec::new()), page: VecDeque::new() }
+        Iter { store: self, pages: Pages::new(Vec::new(), None) }
     }
 
     /// How many keys there are. Counts them all; [`approximate_len`](Self::approximate_len) does not.
@@ -88,7 +83,7 @@ impl AdaptiveStore {
     }
 }
 
-impl Shared {
+impl Shared<AdaptiveFilter> {
     fn get(self: &Arc<Self>, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         self.counters.add(Count::Queries, 1);
         if self.durable.filter()?.contains(key) { self.look_up(key) } else { Ok(None) }
@@ -109,41 +104,18 @@ impl Shared {
 #[derive(Debug)]
 pub struct Iter<'a> {
     store: &'a AdaptiveStore,
-    /// Where the next page begins; `None` after the last one.
-    next: Option<Vec<u8>>,
-    page: VecDeque<(Vec<u8>, Vec<u8>)>,
-}
-
-impl Iter<'_> {
-    fn read_page(&mut self, from: &[u8]) -> Result<(), StoreError> {
-        let (mut bytes, mut next) = (0, None);
-        let (rows, page) = (&self.store.shared.durable.rows, &mut self.page);
-        rows.rows_from(Keys { from, until: None }, &mut |row_key, key, value| {
-            page.push_back((key.to_vec(), value.to_vec()));
-            bytes += key.len() + value.len();
-            if page.len() < PAGE_ROWS && bytes < PAGE_BYTES {
-                return ControlFlow::Continue(());
-            }
-            // The least key after this one.
-            next = Some([row_key, &[0]].concat());
-            ControlFlow::Break(())
-        })?;
-        self.next = next;
-        Ok(())
-    }
+    pages: Pages<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Iterator for Iter<'_> {
     type Item = Result<(Vec<u8>, Vec<u8>), StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.page.is_empty()
-            && let Some(from) = self.next.take()
-            && let Err(error) = self.read_page(&from)
-        {
-            self.page.clear();
-            return Some(Err(error));
-        }
-        self.page.pop_front().map(Ok)
+        let rows = &self.store.shared.durable.rows;
+        self.pages.next(|keys, take| {
+            rows.rows_from(keys, &mut |row_key, key, value| {
+                take(row_key, (key.to_vec(), value.to_vec()), key.len() + value.len())
+            })
+        })
     }
 }

@@ -143,6 +143,14 @@ fn keys_and_values_of_every_length(engine: &impl Engine) -> Result<(), String> {
         put(engine, &key, &[len as u8])?;
         expect(&format!("a key of {len} bytes"), get(engine, Space::Rows, &key)?, Some(vec![len as u8]))?;
     }
+    // The longest key is there still, and bounds may be longer.
+    let longest = [vec![7; most], vec![7; most + 1], vec![7; 2 * most]];
+    for (from, until, rows) in [(0, None, 1), (1, None, 0), (0, Some(1), 1), (0, Some(0), 0), (1, Some(2), 0)]
+    {
+        let found =
+            scan(engine, Space::Rows, &longest[from], until.map(|until: usize| longest[until].as_slice()))?;
+        expect("rows up to the longest key", found.len(), rows)?;
+    }
     for len in [0, 1, 4_095, 65_536, 10_000_000] {
         put(engine, b"value", &vec![9; len])?;
         let found = get(engine, Space::Rows, b"value")?.map(|value| value.len());

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use twiceshy::adaptive::Query;
+use twiceshy_store::StoreError;
 use twiceshy_store::engine::{
     Batch, Change, Durability, Engine, EngineError, EngineErrorKind, Keys, Space, Visit,
 };
 use twiceshy_store::files::{Files, NewFile};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, StoreBuilder, StoreError};
+
+use crate::tested::{Choose, Tested};
 
 /// How many more steps a machine makes before its power is cut; negative: it never is.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ impl Power {
 }
 
 /// The rows of the spaces.
-type Spaces = [BTreeMap<Vec<u8>, Vec<u8>>; 3];
+type Spaces = [BTreeMap<Vec<u8>, Vec<u8>>; Space::ALL.len()];
 
 /// A disk: what engine and files have on it, and what of that is safe.
 #[derive(Clone)]
@@ -118,8 +119,8 @@ impl Disk {
         self.log.lock().unwrap().unsafe_batches.len()
     }
 
-    pub(crate) fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
-        builder.open_with(self.clone(), DiskFiles(self.clone()))
+    pub(crate) fn open<B: Choose>(&self, builder: B) -> Result<B::Store, StoreError> {
+        builder.open_on(self.clone(), DiskFiles(self.clone()))
     }
 }
 
@@ -292,30 +293,21 @@ impl Model {
     }
 
     /// Checks everything that can be seen of a store.
-    pub(crate) fn check(&self, store: &AdaptiveStore) {
+    pub(crate) fn check(&self, store: &impl Tested) {
         for (key, value) in &self.rows {
-            assert!(store.may_contain(key).unwrap(), "the filter lost {}", key.escape_ascii());
-            assert_eq!(store.get(key).unwrap().as_ref(), Some(value), "{}", key.escape_ascii());
+            assert!(store.may_have(key), "the filter lost {}", key.escape_ascii());
+            assert_eq!(store.value(key).as_ref(), Some(value), "{}", key.escape_ascii());
         }
-        let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
-        assert_eq!(found, self.rows);
-        assert_eq!(store.verify().unwrap().keys, self.rows.len() as u64);
-        assert_eq!(store.approximate_len(), self.rows.len() as u64);
+        assert_eq!(store.rows(), self.rows);
+        assert_eq!(store.verified().unwrap().keys, self.rows.len() as u64);
+        assert_eq!(store.approximate(), self.rows.len() as u64);
         self.check_mistakes(store, &self.fixed);
     }
 
     /// Checks that mistakes are made again only because of keys that came later.
-    pub(crate) fn check_mistakes(&self, store: &AdaptiveStore, fixed: &BTreeMap<Vec<u8>, u64>) {
+    pub(crate) fn check_mistakes(&self, store: &impl Tested, fixed: &BTreeMap<Vec<u8>, u64>) {
         for (query, time) in fixed {
-            let culprits: BTreeSet<_> = store
-                .with_filter(|filter| match filter.query(query) {
-                    Query::Absent => BTreeSet::new(),
-                    Query::Maybe(ticket) => {
-                        let covers = |key: &&Vec<u8>| ticket.prefix().covers(filter.hasher(), key.as_slice());
-                        self.rows.keys().filter(covers).cloned().collect()
-                    }
-                })
-                .unwrap();
+            let culprits: BTreeSet<_> = store.culprits(query, &self.rows);
             for key in culprits {
                 assert!(
                     self.since[&key] > *time,

@@ -4,15 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::common::{Disk, SNAPSHOT, key, read_file, stranger, write_file};
+use crate::common::{Disk, SNAPSHOT, key, read_file, write_file};
+use crate::tested::{Choose, Tested};
 use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
-use twiceshy_store::{AdaptiveStore, Durability, EngineKind, Recovery, StoreBuilder, StoreError};
+use twiceshy_store::{
+    AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError,
+};
 use twiceshy_testkit::{Random, copy_folder};
 
 fn builder() -> StoreBuilder {
     let hasher = Hasher::keyed(HashKey::from_bytes([9; 16]));
     AdaptiveStore::builder().error_rate(0.001).capacity(10).hasher(hasher)
+}
+
+/// Any store that is hardly ever wrong.
+fn chosen<S: Tested>() -> S::Builder {
+    S::chosen(0.001, 9)
 }
 
 fn insert(store: &AdaptiveStore, numbers: std::ops::Range<u64>) {
@@ -156,9 +164,9 @@ fn a_snapshot_that_cannot_be_replaced_does_no_harm() {
 }
 
 /// One of several copies of a store.
-struct Copy {
+struct Copy<S> {
     disk: Disk,
-    store: Option<AdaptiveStore>,
+    store: Option<S>,
     /// What was acknowledged.
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Keys whose last write failed: it may have been carried out or not.
@@ -174,7 +182,7 @@ struct Openings {
     of_another_copy: u64,
 }
 
-impl Copy {
+impl<S: Tested> Copy<S> {
     /// The same folder in another place.
     fn copy(&self) -> Self {
         Self { disk: self.disk.copy(), store: None, rows: self.rows.clone(), unsure: self.unsure.clone() }
@@ -190,9 +198,9 @@ impl Copy {
         if self.store.is_some() {
             return;
         }
-        let builder = builder().durability(level).save_after(save_after);
+        let builder = chosen::<S>().with_durability(level).with_save_after(save_after);
         let store = self.disk.open(builder).unwrap_or_else(|error| panic!("{context}: {error}"));
-        match store.recovery() {
+        match store.recovered() {
             Recovery::Clean => openings.clean += 1,
             Recovery::Replayed { .. } => openings.replayed += 1,
             Recovery::Rebuilt { why } if why.contains("another copy") => openings.of_another_copy += 1,
@@ -203,9 +211,9 @@ impl Copy {
     }
 
     /// Every key that was acknowledged is found, and nothing else is there.
-    fn check(&mut self, store: &AdaptiveStore, context: &str) {
-        let context = format!("{context}, {:?}", store.recovery());
-        let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
+    fn check(&mut self, store: &S, context: &str) {
+        let context = format!("{context}, {:?}", store.recovered());
+        let found = store.rows();
         let sure = |rows: &BTreeMap<Vec<u8>, Vec<u8>>| -> BTreeMap<_, _> {
             rows.iter()
                 .filter(|(key, _)| !self.unsure.contains(*key))
@@ -214,11 +222,11 @@ impl Copy {
         };
         assert_eq!(sure(&found), sure(&self.rows), "{context}");
         for (key, value) in &found {
-            assert!(store.may_contain(key).unwrap(), "{context}: the filter lost {}", key.escape_ascii());
-            assert_eq!(store.get(key).unwrap().as_ref(), Some(value), "{context}");
+            assert!(store.may_have(key), "{context}: the filter lost {}", key.escape_ascii());
+            assert_eq!(store.value(key).as_ref(), Some(value), "{context}");
         }
         assert_eq!(
-            store.verify().unwrap_or_else(|error| panic!("{context}: {error}")).keys,
+            store.verified().unwrap_or_else(|error| panic!("{context}: {error}")).keys,
             found.len() as u64
         );
         self.rows = found;
@@ -233,18 +241,18 @@ impl Copy {
             self.disk.power.cut_after(random.below(2) as i64);
         }
         let (keys, done): (Vec<_>, Result<(), StoreError>) = match random.below(4) {
-            0 => (vec![key(number)], store.remove(&key(number)).map(|_| ())),
+            0 => (vec![S::key(number)], store.take_out(&S::key(number)).map(|_| ())),
             1 => {
-                let keys: Vec<_> = (number..number + 5).map(key).collect();
+                let keys: Vec<_> = (number..number + 5).map(S::key).collect();
                 let rows: Vec<_> = keys.iter().map(|key| (key.clone(), value.clone())).collect();
-                (keys, store.insert_batch(&rows).map(|_| ()))
+                (keys, store.put_all(&rows).map(|_| ()))
             }
             chosen => {
                 let number = number + chosen % 2;
-                (vec![key(number)], store.insert(&key(number), &value).map(|_| ()))
+                (vec![S::key(number)], store.put(&S::key(number), &value).map(|_| ()))
             }
         };
-        let is_removal = done.is_ok() && keys.len() == 1 && store.get(&keys[0]).unwrap().is_none();
+        let is_removal = done.is_ok() && keys.len() == 1 && store.value(&keys[0]).is_none();
         self.disk.power.cut_after(-1);
         for key in keys {
             match done {
@@ -260,22 +268,31 @@ impl Copy {
 /// killed, the power is cut: every key that was acknowledged is found by every opening.
 #[test]
 fn whatever_is_copied_nothing_is_lost() {
+    copy_and_go_on::<AdaptiveStore>();
+}
+
+#[test]
+fn whatever_is_copied_nothing_is_lost_in_order() {
+    copy_and_go_on::<OrderedStore<u32>>();
+}
+
+fn copy_and_go_on<S: Tested>() {
     let mut openings = Openings::default();
     for seed in 0..500 {
-        go_own_ways(seed, &mut openings);
+        go_own_ways::<S>(seed, &mut openings);
     }
     println!("{openings:?}");
     let Openings { clean, replayed, rebuilt, of_another_copy } = openings;
     assert!([clean, replayed, rebuilt, of_another_copy].iter().all(|&times| times > 100), "too tame");
 }
 
-fn go_own_ways(seed: u64, openings: &mut Openings) {
+fn go_own_ways<S: Tested>(seed: u64, openings: &mut Openings) {
     let mut random = Random(seed);
     let level = [Durability::Process, Durability::Power][random.below(2) as usize];
     let save_after = [3, 20, 1_000][random.below(3) as usize];
-    let first = Copy { disk: Disk::new(), store: None, rows: BTreeMap::new(), unsure: BTreeSet::new() };
+    let first = Copy::<S> { disk: Disk::new(), store: None, rows: BTreeMap::new(), unsure: BTreeSet::new() };
     // It is made before it is copied.
-    first.disk.open(builder()).unwrap().close().unwrap();
+    first.disk.open(chosen::<S>()).unwrap().closed().unwrap();
     let mut copies = vec![first];
     // All snapshots that there ever were, and old states of engines.
     let (mut snapshots, mut backups) = (Vec::new(), Vec::new());
@@ -291,13 +308,13 @@ fn go_own_ways(seed: u64, openings: &mut Openings) {
             }
             6 => {
                 if let Some(store) = &copy.store {
-                    (0..20).for_each(|number| assert_eq!(store.get(&stranger(number)).unwrap(), None));
-                    store.flush().unwrap();
+                    (0..20).for_each(|number| store.ask(&S::stranger(number)).unwrap());
+                    store.flushed().unwrap();
                 }
             }
             7 | 8 => {
                 if let Some(store) = copy.store.take() {
-                    store.close().unwrap();
+                    store.closed().unwrap();
                 }
             }
             9 => copy.kill(),

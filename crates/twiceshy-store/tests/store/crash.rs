@@ -13,14 +13,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Model, key, stranger};
-use twiceshy_store::{AdaptiveStore, EngineKind, Recovery, StoreBuilder};
+use crate::common::Model;
+use crate::tested::{Choose, Tested};
+use twiceshy_store::{AdaptiveStore, EngineKind, OrderedStore, Recovery};
 use twiceshy_testkit::{Random, copy_folder, effort};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
+/// What the path of an ordered store ends with.
+const ORDERED: &str = "ordered";
 
-fn builder(kind: EngineKind) -> StoreBuilder {
-    AdaptiveStore::builder().error_rate(0.1).capacity(10).engine(kind)
+fn builder<S: Tested>(kind: EngineKind) -> S::Builder {
+    S::chosen(0.1, 4).with_engine(kind)
 }
 
 /// The child: works on a store until it is killed. Does nothing if this is not one.
@@ -29,7 +32,11 @@ fn child_that_is_killed() {
     let Ok(command) = std::env::var(CHILD) else { return };
     let (seed, rest) = command.split_once(' ').unwrap();
     let (engine, path) = rest.split_once(' ').unwrap();
-    work(seed.parse().unwrap(), engine.parse().unwrap(), Path::new(path));
+    let (seed, engine) = (seed.parse().unwrap(), engine.parse().unwrap());
+    match path.ends_with(ORDERED) {
+        true => work::<OrderedStore<u32>>(seed, engine, Path::new(path)),
+        false => work::<AdaptiveStore>(seed, engine, Path::new(path)),
+    }
 }
 
 fn say(line: std::fmt::Arguments<'_>) {
@@ -42,8 +49,8 @@ fn text(value: u64) -> String {
     value.to_string().repeat(100)
 }
 
-fn work(seed: u64, engine: EngineKind, path: &Path) {
-    let mut store = builder(engine).open(path).unwrap();
+fn work<S: Tested>(seed: u64, engine: EngineKind, path: &Path) {
+    let mut store = builder::<S>(engine).open_in(path).unwrap();
     say(format_args!("open"));
     let mut random = Random(seed);
     loop {
@@ -51,24 +58,25 @@ fn work(seed: u64, engine: EngineKind, path: &Path) {
         match random.below(20) {
             0..=8 => {
                 say(format_args!("insert {number} {value}"));
-                store.insert(&key(number), text(value)).unwrap();
+                store.put(&S::key(number), text(value).as_bytes()).unwrap();
             }
             9 | 10 => {
-                let rows: Vec<_> = (number..number + 20).map(|number| (key(number), text(value))).collect();
+                let rows: Vec<_> =
+                    (number..number + 20).map(|number| (S::key(number), text(value).into_bytes())).collect();
                 say(format_args!("batch {number} {value}"));
-                store.insert_batch(&rows).unwrap();
+                store.put_all(&rows).unwrap();
             }
             11..=13 => {
                 say(format_args!("remove {number} 0"));
-                store.remove(&key(number)).unwrap();
+                store.take_out(&S::key(number)).unwrap();
             }
             14..=18 => {
                 // Several, because most are no mistakes.
                 for number in number..number + 50 {
-                    let query = stranger(number);
-                    if store.may_contain(&query).unwrap() {
-                        assert_eq!(store.get(&query).unwrap(), None);
-                        if !store.may_contain(&query).unwrap() {
+                    let query = S::stranger(number);
+                    if store.is_positive(&query) {
+                        store.ask(&query).unwrap();
+                        if !store.is_positive(&query) {
                             say(format_args!("fixed {number} 0"));
                         }
                     }
@@ -77,12 +85,12 @@ fn work(seed: u64, engine: EngineKind, path: &Path) {
             }
             _ if random.below(4) > 0 => {
                 say(format_args!("flush 0 0"));
-                store.flush().unwrap();
+                store.flushed().unwrap();
             }
             _ => {
                 say(format_args!("close 0 0"));
-                store.close().unwrap();
-                store = builder(engine).open(path).unwrap();
+                store.closed().unwrap();
+                store = builder::<S>(engine).open_in(path).unwrap();
             }
         }
         say(format_args!("done"));
@@ -99,7 +107,7 @@ struct Past {
 }
 
 impl Past {
-    fn hear(&mut self, line: &str) {
+    fn hear<S: Tested>(&mut self, line: &str) {
         let mut words = line.split(' ');
         let word = words.next().unwrap();
         let mut number = || words.next().unwrap().parse().unwrap();
@@ -107,7 +115,7 @@ impl Past {
             "open" => self.begun = None,
             "done" => {
                 if let Some(begun) = self.begun.take() {
-                    apply(&mut self.model, &begun);
+                    apply::<S>(&mut self.model, &begun);
                     // Removing a key that is not there writes nothing.
                     if begun.0 != "remove" {
                         self.safe_fixed = self.model.fixed.clone();
@@ -115,7 +123,7 @@ impl Past {
                 }
             }
             "fixed" => {
-                let query = stranger(number());
+                let query = S::stranger(number());
                 self.model.fix(query);
             }
             _ => self.begun = Some((word.to_owned(), number(), number())),
@@ -123,25 +131,25 @@ impl Past {
     }
 
     /// What the store may hold.
-    fn possible(&self) -> Vec<Model> {
+    fn possible<S: Tested>(&self) -> Vec<Model> {
         let mut after = self.model.clone();
-        self.begun.iter().for_each(|begun| apply(&mut after, begun));
+        self.begun.iter().for_each(|begun| apply::<S>(&mut after, begun));
         vec![self.model.clone(), after]
     }
 }
 
-fn apply(model: &mut Model, (word, number, value): &(String, u64, u64)) {
+fn apply<S: Tested>(model: &mut Model, (word, number, value): &(String, u64, u64)) {
     let value = text(*value).into_bytes();
     match word.as_str() {
-        "insert" => model.insert(key(*number), value),
-        "batch" => (*number..number + 20).for_each(|number| model.insert(key(number), value.clone())),
-        "remove" => model.remove(&key(*number)),
+        "insert" => model.insert(S::key(*number), value),
+        "batch" => (*number..number + 20).for_each(|number| model.insert(S::key(number), value.clone())),
+        "remove" => model.remove(&S::key(*number)),
         _ => (),
     }
 }
 
-fn crash(kind: EngineKind, folder: &Path, times: u64) {
-    let path: PathBuf = folder.join(kind.name());
+fn crash<S: Tested>(kind: EngineKind, folder: &Path, times: u64, what: &str) {
+    let path: PathBuf = folder.join(format!("{} {what}", kind.name()));
     let mut random = Random(times);
     let mut past = Past::default();
     let mut replayed = 0;
@@ -161,14 +169,14 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
         } else {
             let end = Instant::now() + Duration::from_millis(random.below(60));
             for line in lines.by_ref() {
-                past.hear(&line);
+                past.hear::<S>(&line);
                 if Instant::now() > end {
                     break;
                 }
             }
             child.kill().unwrap();
         }
-        lines.for_each(|line| past.hear(&line));
+        lines.for_each(|line| past.hear::<S>(&line));
         child.wait().unwrap();
 
         // Now and then the next child finds it mended and closed, else as it was left.
@@ -177,19 +185,19 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
         if is_copy {
             copy_folder(&path, &copy);
         }
-        let opened = builder(kind).open(if is_copy { &copy } else { &path });
+        let opened = builder::<S>(kind).open_in(if is_copy { &copy } else { &path });
         let store = opened.unwrap_or_else(|error| panic!("round {round}: {error}"));
-        replayed += u64::from(matches!(store.recovery(), Recovery::Replayed { .. }));
-        let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
-        let possible = past.possible();
+        replayed += u64::from(matches!(store.recovered(), Recovery::Replayed { .. }));
+        let found = store.rows();
+        let possible = past.possible::<S>();
         let model = possible.iter().find(|model| model.rows == found);
         let model =
             model.unwrap_or_else(|| panic!("{} round {round}: rows that there never were", kind.name()));
         model.check_mistakes(&store, &past.safe_fixed);
         for (key, value) in &found {
-            assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+            assert_eq!(store.value(key).as_ref(), Some(value));
         }
-        assert_eq!(store.verify().unwrap().keys, found.len() as u64);
+        assert_eq!(store.verified().unwrap().keys, found.len() as u64);
         drop(store);
         if is_copy {
             std::fs::remove_dir_all(&copy).unwrap();
@@ -198,7 +206,10 @@ fn crash(kind: EngineKind, folder: &Path, times: u64) {
         past.model = Model { fixed: past.safe_fixed.clone(), ..model.clone() };
         past.begun = None;
     }
-    println!("{}: killed {times} times, {replayed} times what the journal said was done again", kind.name());
+    println!(
+        "{} {what}: killed {times} times, {replayed} times what the journal said was done again",
+        kind.name()
+    );
     assert!(replayed > times / 4, "{replayed} of {times}");
 }
 
@@ -207,6 +218,7 @@ fn a_killed_process_loses_nothing() {
     let times = effort::times("TWICESHY_CRASHES", 20);
     let folder = tempfile::tempdir().unwrap();
     for &kind in EngineKind::ALL {
-        crash(kind, folder.path(), times);
+        crash::<AdaptiveStore>(kind, folder.path(), times, "by hash");
+        crash::<OrderedStore<u32>>(kind, folder.path(), times, ORDERED);
     }
 }

@@ -1,9 +1,10 @@
 //! Stores beside a model: after every operation on small stores, on every engine, and with failures at every call.
 
-use crate::common::{Model, key, stranger};
+use crate::common::{Model, key};
+use crate::tested::{Choose, Tested};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
-use twiceshy_store::{AdaptiveStore, Durability, StoreBuilder};
+use twiceshy_store::{AdaptiveStore, Durability, OrderedStore, StoreBuilder};
 use twiceshy_testkit::Random;
 
 fn builder() -> StoreBuilder {
@@ -11,68 +12,74 @@ fn builder() -> StoreBuilder {
 }
 
 /// Random operations beside a model, which is compared after each of them.
-fn operate(store: &AdaptiveStore, model: &mut Model, operations: u64, seed: u64) {
+fn operate<S: Tested>(store: &S, model: &mut Model, operations: u64, seed: u64) {
     let mut random = Random(seed);
     for _ in 0..operations {
         let (number, value) = (random.below(60), vec![random.next() as u8; random.below(20) as usize]);
         match random.below(12) {
             0..=2 => {
-                let is_new = !model.rows.contains_key(&key(number));
-                assert_eq!(store.insert(&key(number), &value).unwrap(), is_new);
-                model.insert(key(number), value);
+                let is_new = !model.rows.contains_key(&S::key(number));
+                assert_eq!(store.put(&S::key(number), &value).unwrap(), is_new);
+                model.insert(S::key(number), value);
             }
             3 => {
                 // Some of them twice.
                 let rows: Vec<_> = (0..random.below(12))
-                    .map(|_| (key(random.below(60)), random.next().to_le_bytes().to_vec()))
+                    .map(|_| (S::key(random.below(60)), random.next().to_le_bytes().to_vec()))
                     .collect();
                 let before = model.rows.len();
                 rows.iter().for_each(|(key, value)| model.insert(key.clone(), value.clone()));
                 let new = (model.rows.len() - before) as u64;
-                assert_eq!(store.insert_batch(&rows).unwrap(), new);
+                assert_eq!(store.put_all(&rows).unwrap(), new);
             }
             4 | 5 => {
-                let was_there = model.rows.contains_key(&key(number));
-                assert_eq!(store.remove(&key(number)).unwrap(), was_there);
-                model.remove(&key(number));
+                let was_there = model.rows.contains_key(&S::key(number));
+                assert_eq!(store.take_out(&S::key(number)).unwrap(), was_there);
+                model.remove(&S::key(number));
             }
             6..=8 => {
-                let query = stranger(random.below(300));
-                let was_positive = store.may_contain(&query).unwrap();
-                assert_eq!(store.get(&query).unwrap(), None);
-                if was_positive && !store.may_contain(&query).unwrap() {
-                    model.fix(query);
+                for _ in 0..S::AT_A_TIME / 8 {
+                    let query = S::stranger(random.below(300));
+                    let was_positive = store.is_positive(&query);
+                    store.ask(&query).unwrap();
+                    if was_positive && !store.is_positive(&query) {
+                        model.fix(query);
+                    }
                 }
             }
             9 => {
-                let keys: Vec<_> = (0..300).map(|number| key(number % 90)).collect();
-                let values = store.get_batch(&keys).unwrap();
+                let keys: Vec<_> = (0..300).map(|number| S::key(number % 90)).collect();
+                let values = store.values(&keys);
                 for (key, value) in keys.iter().zip(values) {
                     assert_eq!(value.as_ref(), model.rows.get(key));
                 }
             }
             10 => match random.below(5) {
-                0 => store.flush().unwrap(),
-                1 => assert_eq!(store.rebuild().unwrap(), model.rows.len() as u64),
-                2 => store.compact().unwrap(),
-                _ => assert_eq!(store.len().unwrap(), model.rows.len() as u64),
+                0 => store.flushed().unwrap(),
+                1 => assert_eq!(store.rebuilt().unwrap(), model.rows.len() as u64),
+                2 => store.compacted().unwrap(),
+                _ => assert_eq!(store.counted(), model.rows.len() as u64),
             },
-            _ => assert!(!store.contains_key(&stranger(number)).unwrap()),
+            _ => store.ask_all(&[S::stranger(number)]).unwrap(),
         }
         model.check(store);
-        assert_eq!(store.is_empty().unwrap(), model.rows.is_empty());
     }
 }
 
 #[test]
 fn in_memory() {
+    let mut fixed = 0;
     for seed in 0..10 {
         operate(&builder().in_memory().unwrap(), &mut Model::default(), 200, seed);
+        let (store, mut model) = (OrderedStore::<u32>::chosen(0.2, seed as u8), Model::default());
+        operate(&store.in_memory().unwrap(), &mut model, 200, seed);
+        fixed += model.fixed.len();
     }
+    assert!(fixed > 50, "only {fixed} mistakes were fixed");
 }
 
 /// Closed and opened again now and then.
-fn reopen(mut open: impl FnMut() -> AdaptiveStore, seed: u64) {
+fn reopen<S: Tested>(mut open: impl FnMut() -> S, seed: u64) {
     let mut model = Model::default();
     for round in 0..6 {
         let store = open();
@@ -87,6 +94,8 @@ fn on_fjall_and_redb() {
     for kind in twiceshy_store::EngineKind::ALL {
         let path = folder.path().join(kind.name());
         reopen(|| builder().engine(*kind).open(&path).unwrap(), 1);
+        let path = folder.path().join(format!("{} ordered", kind.name()));
+        reopen(|| OrderedStore::<u32>::chosen(0.2, 1).engine(*kind).open(&path).unwrap(), 1);
     }
 }
 
@@ -112,7 +121,7 @@ fn long_keys_lie_under_a_digest() {
 }
 
 /// Fails at every call of the engine, one after the other; nothing that was acknowledged is lost.
-fn fail_everywhere(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Engine>) {
+fn fail_everywhere<S: Tested>(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Engine>) {
     for call in 0..400 {
         let faults = Faults::default();
         let engine = std::sync::Arc::new(FaultyEngine::new(
@@ -121,7 +130,9 @@ fn fail_everywhere(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Eng
         ));
         let files = MemoryFiles::new();
         let open = || {
-            builder().durability(Durability::Process).open_with(std::sync::Arc::clone(&engine), files.clone())
+            S::chosen(0.2, 1)
+                .with_durability(Durability::Process)
+                .open_on(std::sync::Arc::clone(&engine), files.clone())
         };
         let store = open().unwrap();
         let mut model = Model::default();
@@ -132,50 +143,50 @@ fn fail_everywhere(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Eng
             let number = random.below(40);
             let outcome = match random.below(6) {
                 0..=2 => {
-                    let done = store.insert(&key(number), "v").map(|_| ());
+                    let done = store.put(&S::key(number), b"v").map(|_| ());
                     if done.is_ok() {
-                        model.insert(key(number), b"v".to_vec());
+                        model.insert(S::key(number), b"v".to_vec());
                     }
                     done
                 }
                 3 => {
-                    let done = store.remove(&key(number)).map(|_| ());
+                    let done = store.take_out(&S::key(number)).map(|_| ());
                     if done.is_ok() {
-                        model.remove(&key(number));
+                        model.remove(&S::key(number));
                     }
                     done
                 }
-                4 => store.get(&stranger(number)).map(|_| ()),
-                _ => store.flush(),
+                4 => store.ask(&S::stranger(number)),
+                _ => store.flushed(),
             };
             if outcome.is_err() {
-                failed = Some(key(number));
+                failed = Some(S::key(number));
                 break;
             }
         }
         faults.heal();
-        let check = |store: &AdaptiveStore| {
+        let check = |store: &S| {
             for (known, value) in &model.rows {
                 if failed.as_ref() != Some(known) {
-                    assert_eq!(store.get(known).unwrap().as_ref(), Some(value), "after call {call}");
+                    assert_eq!(store.value(known).as_ref(), Some(value), "after call {call}");
                 }
             }
-            for (found, _) in store.iter().map(Result::unwrap) {
+            for (found, _) in store.rows() {
                 assert!(
                     model.rows.contains_key(&found) || failed.as_ref() == Some(&found),
                     "after call {call}"
                 );
-                assert!(store.may_contain(&found).unwrap());
+                assert!(store.may_have(&found));
             }
-            store.verify().unwrap();
+            store.verified().unwrap();
         };
         check(&store);
         // It goes on, and what follows the failure is safe, too.
-        store.insert("after", "all").unwrap();
+        store.put(&S::key(1_000), b"all").unwrap();
         drop(store);
         let store = open().unwrap();
-        assert_eq!(store.get("after").unwrap(), Some(b"all".to_vec()));
-        model.insert(b"after".to_vec(), b"all".to_vec());
+        assert_eq!(store.value(&S::key(1_000)), Some(b"all".to_vec()));
+        model.insert(S::key(1_000), b"all".to_vec());
         check_again(&store, &model, failed.as_ref(), call);
         if failed.is_none() {
             assert!(call > 50, "only {call} calls");
@@ -185,19 +196,21 @@ fn fail_everywhere(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> Box<dyn Eng
     panic!("the run never ends");
 }
 
-fn check_again(store: &AdaptiveStore, model: &Model, failed: Option<&Vec<u8>>, call: u64) {
+fn check_again<S: Tested>(store: &S, model: &Model, failed: Option<&Vec<u8>>, call: u64) {
     for (known, value) in &model.rows {
         if failed != Some(known) {
-            assert_eq!(store.get(known).unwrap().as_ref(), Some(value), "opened after call {call}");
+            assert_eq!(store.value(known).as_ref(), Some(value), "opened after call {call}");
         }
     }
-    store.verify().unwrap();
+    store.verified().unwrap();
 }
 
 #[test]
 fn an_engine_that_fails_at_any_call_loses_nothing() {
-    fail_everywhere(Faults::fail_after, &mut || Box::new(MemoryEngine::new()));
-    fail_everywhere(Faults::lose_answer_after, &mut || Box::new(MemoryEngine::new()));
+    for fail in [Faults::fail_after, Faults::lose_answer_after] {
+        fail_everywhere::<AdaptiveStore>(fail, &mut || Box::new(MemoryEngine::new()));
+        fail_everywhere::<OrderedStore<u32>>(fail, &mut || Box::new(MemoryEngine::new()));
+    }
 }
 
 #[test]

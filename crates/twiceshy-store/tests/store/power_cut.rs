@@ -5,23 +5,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Disk, Model, Power, key, stranger};
+use crate::common::{Disk, Model, Power};
+use crate::tested::{Choose, Tested};
 use redb::StorageBackend;
-use twiceshy::Hasher;
-use twiceshy::hash::HashKey;
 use twiceshy_store::engine::RedbEngine;
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, Durability, Recovery, StoreBuilder, StoreError};
+use twiceshy_store::{AdaptiveStore, Durability, OrderedStore, Recovery, StoreError};
 use twiceshy_testkit::Random;
 
 const OPERATIONS: u64 = 40;
 
-fn builder(level: Durability) -> StoreBuilder {
-    // A filter that is often wrong: there is a lot to learn.
-    let hasher = Hasher::keyed(HashKey::from_bytes([7; 16]));
-    let builder = AdaptiveStore::builder().error_rate(0.3).capacity(10).durability(level).hasher(hasher);
-    // Saved in the background now and then.
-    builder.save_after(7)
+fn builder<S: Tested>(level: Durability) -> S::Builder {
+    // A filter that is often wrong: there is a lot to learn. Saved in the background now and then.
+    S::chosen(0.3, 7).with_durability(level).with_save_after(7)
 }
 
 /// A run of a store on a disk, until the power is cut.
@@ -49,58 +45,58 @@ impl Run {
     }
 
     /// Random operations until the power is cut or all are done.
-    fn go(&mut self, disk: &impl Machine, level: Durability, seed: u64) {
+    fn go<S: Tested>(&mut self, disk: &impl Machine, level: Durability, seed: u64) {
         let mut random = Random(seed);
-        let Ok(mut store) = disk.open(builder(level)) else { return };
+        let Ok(mut store) = disk.open(builder::<S>(level)) else { return };
         for _ in 0..OPERATIONS {
             let mut next = self.now().clone();
             let chosen = random.below(10);
             let (number, value) = (random.below(30), random.next().to_le_bytes().to_vec());
             let done = match chosen {
                 0..=2 => {
-                    next.insert(key(number), value.clone());
+                    next.insert(S::key(number), value.clone());
                     self.possible.push(next);
-                    store.insert(&key(number), &value).map(|_| ())
+                    store.put(&S::key(number), &value).map(|_| ())
                 }
                 3 => {
                     let rows: Vec<_> =
-                        (number..number + 5).map(|number| (key(number), value.clone())).collect();
+                        (number..number + 5).map(|number| (S::key(number), value.clone())).collect();
                     rows.iter().for_each(|(key, value)| next.insert(key.clone(), value.clone()));
                     self.possible.push(next);
-                    store.insert_batch(&rows).map(|_| ())
+                    store.put_all(&rows).map(|_| ())
                 }
                 4 => {
-                    next.remove(&key(number));
+                    next.remove(&S::key(number));
                     self.possible.push(next);
-                    store.remove(&key(number)).map(|_| ())
+                    store.take_out(&S::key(number)).map(|_| ())
                 }
                 5..=7 => {
-                    for number in number..number + 8 {
-                        let query = stranger(number);
-                        let was_positive = store.may_contain(&query).unwrap();
-                        assert_eq!(store.get(&query).unwrap(), None);
-                        if was_positive && !store.may_contain(&query).unwrap() {
+                    for number in number..number + S::AT_A_TIME {
+                        let query = S::stranger(number);
+                        let was_positive = store.is_positive(&query);
+                        store.ask(&query).unwrap();
+                        if was_positive && !store.is_positive(&query) {
                             next.fix(query);
                         }
                     }
                     *self.possible.last_mut().unwrap() = next;
                     continue;
                 }
-                8 => match store.flush() {
+                8 => match store.flushed() {
                     Ok(()) => {
                         self.all_is_safe();
                         continue;
                     }
                     failed => failed,
                 },
-                _ => match store.close() {
+                _ => match store.closed() {
                     Ok(()) => {
                         self.all_is_safe();
-                        let Ok(opened) = disk.open(builder(level)) else { return };
+                        let Ok(opened) = disk.open(builder::<S>(level)) else { return };
                         assert!(
-                            matches!(opened.recovery(), Recovery::Clean),
+                            matches!(opened.recovered(), Recovery::Clean),
                             "{:?} after closing",
-                            opened.recovery()
+                            opened.recovered()
                         );
                         self.reopened += 1;
                         store = opened;
@@ -121,78 +117,92 @@ impl Run {
     }
 
     /// Checks a store that was opened again.
-    fn check(&self, store: &AdaptiveStore, context: &str) {
-        let found: BTreeMap<_, _> = store.iter().map(Result::unwrap).collect();
+    fn check(&self, store: &impl Tested, context: &str) {
+        let found = store.rows();
         let model = self.possible.iter().rev().find(|model| model.rows == found);
         let model = model.unwrap_or_else(|| panic!("{context}: rows that there never were: {found:?}"));
         for (key, value) in &found {
-            assert_eq!(store.get(key).unwrap().as_ref(), Some(value), "{context}");
+            assert_eq!(store.value(key).as_ref(), Some(value), "{context}");
         }
-        let verified = store.verify().unwrap_or_else(|error| panic!("{context}: {error}"));
+        let verified = store.verified().unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(verified.keys, found.len() as u64);
-        assert_eq!(store.approximate_len(), found.len() as u64, "{context}");
+        assert_eq!(store.approximate(), found.len() as u64, "{context}");
         // What came after the safe point cannot be told from before.
         model.check_mistakes(store, &self.safe_fixed);
     }
 }
 
-fn cut_at_every_step(level: Durability, seed: u64) -> (usize, u64) {
+/// Tells how many steps there were, and how many mistakes were fixed.
+fn cut_at_every_step<S: Tested>(level: Durability, seed: u64) -> (usize, usize) {
     // How many steps there are.
     let disk = Disk::new();
     disk.power.cut_after(i64::MAX);
     let mut whole = Run::new();
-    whole.go(&disk, level, seed);
-    let mut rebuilt = 0;
+    whole.go::<S>(&disk, level, seed);
     for step in 0.. {
         let disk = Disk::new();
         disk.power.cut_after(step);
         let mut run = Run::new();
-        run.go(&disk, level, seed);
+        run.go::<S>(&disk, level, seed);
         let is_over = !disk.power.is_off();
         let unsafe_batches = disk.unsafe_batches();
         for kept in [0, unsafe_batches / 2, unsafe_batches] {
             let context = format!("{level:?}, seed {seed}, step {step}, {kept} batches kept");
             let after = disk.after_power_cut(kept);
-            let store = after.open(builder(level)).unwrap_or_else(|error| panic!("{context}: {error}"));
-            rebuilt += u64::from(matches!(store.recovery(), Recovery::Rebuilt { .. }));
+            let store = after.open(builder::<S>(level)).unwrap_or_else(|error| panic!("{context}: {error}"));
             run.check(&store, &context);
             // And it goes on working.
-            store.insert("after all", "it works").unwrap();
+            store.put(&S::key(1_000), b"it works").unwrap();
             drop(store);
-            let store = after.open(builder(level)).unwrap();
-            assert_eq!(store.get("after all").unwrap(), Some(b"it works".to_vec()));
-            store.verify().unwrap();
+            let store = after.open(builder::<S>(level)).unwrap();
+            assert_eq!(store.value(&S::key(1_000)), Some(b"it works".to_vec()));
+            store.verified().unwrap();
         }
         let after = disk.after_kill();
-        let store = after.open(builder(level)).unwrap();
+        let store = after.open(builder::<S>(level)).unwrap();
         run.check(&store, &format!("{level:?}, seed {seed}, killed at step {step}"));
         if is_over {
             assert!(whole.reopened > 0, "the run is too tame");
-            return (step as usize, rebuilt);
+            return (step as usize, whole.now().fixed.len());
         }
     }
     unreachable!()
 }
 
+fn cut<S: Tested>(level: Durability, seeds: std::ops::Range<u64>) {
+    let mut all_fixed = 0;
+    for seed in seeds {
+        let (steps, fixed) = cut_at_every_step::<S>(level, seed);
+        assert!(steps > 40 || level != Durability::Power, "only {steps} steps");
+        all_fixed += fixed;
+    }
+    assert!(all_fixed > 4, "only {all_fixed} mistakes were fixed");
+}
+
 #[test]
 fn nothing_that_is_safe_is_lost() {
-    for seed in 0..4 {
-        let (steps, _) = cut_at_every_step(Durability::Power, seed);
-        assert!(steps > 40, "only {steps} steps");
-    }
+    cut::<AdaptiveStore>(Durability::Power, 0..4);
+}
+
+#[test]
+fn nothing_that_is_safe_is_lost_in_order() {
+    cut::<OrderedStore<u32>>(Durability::Power, 0..4);
 }
 
 #[test]
 fn writes_that_are_not_synced_are_lost_from_the_end() {
-    for seed in 10..14 {
-        cut_at_every_step(Durability::Process, seed);
-    }
+    cut::<AdaptiveStore>(Durability::Process, 10..14);
+}
+
+#[test]
+fn writes_that_are_not_synced_are_lost_from_the_end_in_order() {
+    cut::<OrderedStore<u32>>(Durability::Process, 10..14);
 }
 
 /// What loses its power.
 trait Machine {
     fn power(&self) -> &Power;
-    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError>;
+    fn open<B: Choose>(&self, builder: B) -> Result<B::Store, StoreError>;
 }
 
 impl Machine for Disk {
@@ -200,7 +210,7 @@ impl Machine for Disk {
         &self.power
     }
 
-    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
+    fn open<B: Choose>(&self, builder: B) -> Result<B::Store, StoreError> {
         Disk::open(self, builder)
     }
 }
@@ -277,13 +287,18 @@ impl Machine for RedbMachine {
         &self.power
     }
 
-    fn open(&self, builder: StoreBuilder) -> Result<AdaptiveStore, StoreError> {
-        builder.open_with(RedbEngine::with_backend(Backend(self.clone()))?, self.files.clone())
+    fn open<B: Choose>(&self, builder: B) -> Result<B::Store, StoreError> {
+        builder.open_on(RedbEngine::with_backend(Backend(self.clone()))?, self.files.clone())
     }
 }
 
 #[test]
 fn redb_loses_nothing_that_is_safe() {
+    cut_redb::<AdaptiveStore>();
+    cut_redb::<OrderedStore<u32>>();
+}
+
+fn cut_redb<S: Tested>() {
     let mut random = Random(1);
     for level in [Durability::Relaxed, Durability::Power] {
         let mut cut = 0;
@@ -291,11 +306,11 @@ fn redb_loses_nothing_that_is_safe() {
             let machine = RedbMachine::new();
             machine.power.cut_after(20 + random.below(250) as i64);
             let mut run = Run::new();
-            run.go(&machine, level, seed);
+            run.go::<S>(&machine, level, seed);
             cut += u64::from(machine.power.is_off());
             let after = machine.after_power_cut();
             let context = format!("{level:?}, seed {seed}");
-            let store = after.open(builder(level)).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let store = after.open(builder::<S>(level)).unwrap_or_else(|error| panic!("{context}: {error}"));
             run.check(&store, &context);
         }
         assert!(cut > 10, "the power was cut {cut} times");

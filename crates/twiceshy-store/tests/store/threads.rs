@@ -3,41 +3,41 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{key, stranger};
+use crate::tested::{Choose, Tested};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, Durability};
+use twiceshy_store::{AdaptiveStore, Durability, OrderedStore};
 use twiceshy_testkit::Random;
 
 /// Each thread has keys of its own, so that it knows what must be there.
-fn writer(store: &AdaptiveStore, thread: u64, operations: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn writer<S: Tested>(store: &S, thread: u64, operations: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut random = Random(thread);
     let mut rows = BTreeMap::new();
     for _ in 0..operations {
-        let own = |number: u64| key(number * 8 + thread);
+        let own = |number: u64| S::key(number * 8 + thread);
         let (number, value) = (random.below(400), random.next().to_le_bytes().to_vec());
         match random.below(10) {
             0..=3 => {
                 let is_new = rows.insert(own(number), value.clone()).is_none();
-                assert_eq!(store.insert(&own(number), &value).unwrap(), is_new);
+                assert_eq!(store.put(&own(number), &value).unwrap(), is_new);
             }
             4 => {
                 let batch: Vec<_> =
                     (number..number + 10).map(|number| (own(number), value.clone())).collect();
                 rows.extend(batch.iter().cloned());
-                store.insert_batch(&batch).unwrap();
+                store.put_all(&batch).unwrap();
             }
-            5 | 6 => assert_eq!(store.remove(&own(number)).unwrap(), rows.remove(&own(number)).is_some()),
-            7 => assert_eq!(store.get(&own(number)).unwrap(), rows.get(&own(number)).cloned()),
-            _ => assert_eq!(store.get(&stranger(random.below(2_000))).unwrap(), None),
+            5 | 6 => assert_eq!(store.take_out(&own(number)).unwrap(), rows.remove(&own(number)).is_some()),
+            7 => assert_eq!(store.value(&own(number)), rows.get(&own(number)).cloned()),
+            _ => store.ask(&S::stranger(random.below(2_000))).unwrap(),
         }
     }
     rows
 }
 
-fn all_at_once(engine: impl Engine, operations: u64) {
-    let builder = AdaptiveStore::builder().error_rate(0.05).capacity(10).durability(Durability::Relaxed);
-    let store = builder.open_with(engine, MemoryFiles::new()).unwrap();
+fn all_at_once<S: Tested>(engine: impl Engine, operations: u64) {
+    let builder = S::chosen(0.05, 2).with_durability(Durability::Relaxed);
+    let store = builder.open_on(engine, MemoryFiles::new()).unwrap();
     let is_over = AtomicBool::new(false);
     let rows: BTreeMap<_, _> = std::thread::scope(|scope| {
         let (store, is_over) = (&store, &is_over);
@@ -45,20 +45,20 @@ fn all_at_once(engine: impl Engine, operations: u64) {
             move || {
                 let mut random = Random(seed);
                 while !is_over.load(Ordering::Relaxed) {
-                    let queries: Vec<_> = (0..20).map(|_| stranger(random.below(5_000))).collect();
-                    assert!(store.get_batch(&queries).unwrap().iter().all(Option::is_none));
-                    store.get(&key(random.below(3_200))).unwrap();
+                    let queries: Vec<_> = (0..20).map(|_| S::stranger(random.below(5_000))).collect();
+                    store.ask_all(&queries).unwrap();
+                    store.get_one(&S::key(random.below(3_200))).unwrap();
                 }
             }
         };
         let readers = [scope.spawn(reader(100)), scope.spawn(reader(101))];
         let keeper = scope.spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
-                store.flush().unwrap();
-                store.rebuild().unwrap();
-                store.verify().unwrap();
-                assert!(store.iter().all(|row| row.is_ok()));
-                store.stats().unwrap();
+                store.flushed().unwrap();
+                store.rebuilt().unwrap();
+                store.verified().unwrap();
+                store.rows();
+                store.statistics();
             }
         });
         let writers: Vec<_> =
@@ -69,22 +69,22 @@ fn all_at_once(engine: impl Engine, operations: u64) {
         keeper.join().unwrap();
         rows
     });
-    assert_eq!(store.iter().map(Result::unwrap).collect::<BTreeMap<_, _>>(), rows);
-    assert_eq!(store.approximate_len(), rows.len() as u64);
-    assert_eq!(store.verify().unwrap().keys, rows.len() as u64);
+    assert_eq!(store.rows(), rows);
+    assert_eq!(store.approximate(), rows.len() as u64);
+    assert_eq!(store.verified().unwrap().keys, rows.len() as u64);
     for (key, value) in &rows {
-        assert_eq!(store.get(key).unwrap().as_ref(), Some(value));
+        assert_eq!(store.value(key).as_ref(), Some(value));
     }
-    let stats = store.stats().unwrap();
+    let stats = store.statistics();
     assert!(stats.false_positives > 0 && stats.fixed > 0, "{stats:?}");
     assert_eq!((stats.failed, stats.dropped), (0, 0), "{stats:?}");
     // Whatever was asked is not asked of the engine again.
     for number in 0..5_000 {
-        assert_eq!(store.get(&stranger(number)).unwrap(), None);
+        store.ask(&S::stranger(number)).unwrap();
     }
     // A lesson that needs a larger filter is learned by a thread of its own.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while (0..5_000).any(|number| store.may_contain(&stranger(number)).unwrap()) {
+    while (0..5_000).any(|number| store.is_positive(&S::stranger(number))) {
         assert!(std::time::Instant::now() < end, "lessons were left lying");
         std::thread::yield_now();
     }
@@ -92,19 +92,24 @@ fn all_at_once(engine: impl Engine, operations: u64) {
 
 #[test]
 fn in_memory() {
-    all_at_once(MemoryEngine::new(), 3_000);
+    all_at_once::<AdaptiveStore>(MemoryEngine::new(), 3_000);
+    all_at_once::<OrderedStore<u32>>(MemoryEngine::new(), 3_000);
 }
 
 #[test]
 fn on_fjall() {
     let folder = tempfile::tempdir().unwrap();
-    all_at_once(FjallEngine::open(folder.path(), None).unwrap(), 1_000);
+    let open = |name: &str| FjallEngine::open(&folder.path().join(name), None).unwrap();
+    all_at_once::<AdaptiveStore>(open("by hash"), 1_000);
+    all_at_once::<OrderedStore<u32>>(open("ordered"), 1_000);
 }
 
 #[test]
 fn on_redb() {
     let folder = tempfile::tempdir().unwrap();
-    all_at_once(RedbEngine::open(&folder.path().join("rows"), None).unwrap(), 300);
+    let open = |name: &str| RedbEngine::open(&folder.path().join(name), None).unwrap();
+    all_at_once::<AdaptiveStore>(open("by hash"), 300);
+    all_at_once::<OrderedStore<u32>>(open("ordered"), 300);
 }
 
 /// A value that was acknowledged while another store is taken in stays, whichever of the two came first.

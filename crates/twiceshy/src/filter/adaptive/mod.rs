@@ -40,6 +40,7 @@ mod iter;
 mod journal;
 mod learn;
 mod persist;
+mod replay;
 mod set;
 pub(in crate::filter) mod set_file;
 #[cfg(test)]

@@ -6,13 +6,14 @@ use super::{Adapted, AdaptiveFilter, Builder, Filter, Query, Record};
 use crate::error::SetError;
 use crate::filter::batch::{CHUNK, FAR};
 use crate::filter::macros::delegated;
-use crate::filter::protocol::{self, Adapt, ClearAway, Insert, Keys, Operation, Remove, Separate};
-use crate::filter::protocol::{ValueOf, row_value, set_error, tag_and_value};
+use crate::filter::protocol::{
+    self, Adapt, Insert, Keys, Operation, Remove, row_value, set_error, tag_and_value,
+};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
 use crate::prefix::Prefix;
-use crate::reverse_map::{MemoryMap, ReverseMap, Row, Rows};
+use crate::reverse_map::{MemoryMap, ReverseMap, Row};
 
 /// A set of keys with an adaptive filter in front: grows by itself, and never makes the same mistake twice.
 ///
@@ -243,7 +244,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
     /// [`Inserted`](Record::Inserted), for callers who know the key.
     pub fn cover<K: Key + ?Sized>(&mut self, key: &K, tag: u64) -> Result<(), SetError<M::Error>> {
         let bytes = key.key_bytes();
-        self.cover_row(self.row(bytes.as_ref()), tag)
+        self.drive(Insert::recovered(self.row(bytes.as_ref()), tag)).map(drop)
     }
 
     /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
@@ -338,24 +339,7 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
     /// leave fingerprints, which the first false positive clears away; [`recount`](Self::recount)
     /// counts the keys.
     pub fn replay(&mut self, record: &Record) -> Result<(), SetError<M::Error>> {
-        match record {
-            Record::Inserted(hash) => {
-                let rows = Rows::under(&Prefix::from_bits(*hash, 64), &self.map).map_err(SetError::Map)?;
-                for row in rows.iter() {
-                    let reader = &self.filter.reader;
-                    if reader.is_key(row) {
-                        self.cover_row(row, reader.value(row))?;
-                    }
-                }
-                Ok(())
-            }
-            Record::Separate(apart) => self.drive(Separate::new(apart)),
-            Record::Removed(hash) => self.drive(ClearAway::new(*hash)),
-        }
-    }
-
-    fn cover_row(&mut self, row: Row<'_>, value: ValueOf<R>) -> Result<(), SetError<M::Error>> {
-        self.drive(Insert::recovered(row, value)).map(drop)
+        self.filter.replay_with(record, &self.map)
     }
 
     /// Counts the keys of the map, which it reads as a whole, and removes fingerprints without a key: those of keys that

@@ -66,7 +66,11 @@ impl Coded {
 
 impl<K: RangeKey + ?Sized> Partitions<K> {
     pub(super) fn coded<Q: RangeKey + ?Sized>(&self, key: &Q) -> Coded {
-        let code = key.code();
+        self.coded_code(key.code())
+    }
+
+    /// The key with this code, as the protocol knows it.
+    pub fn coded_code(&self, code: u128) -> Coded {
         let (partition, suffix) = self.cut().split(code);
         let mut bytes = Vec::new();
         self.write(code, &mut bytes);
@@ -83,8 +87,14 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
         Coded { hash: self.hash(part.partition), bytes, suffix: from }
     }
 
+    /// A key, or a range in one partition, that is written as [`Coded::bytes`].
+    pub fn coded_bytes(&self, bytes: &[u8]) -> Coded {
+        let (partition, suffix) = self.cut().split(self.codes(bytes).0);
+        Coded { hash: self.hash(partition), bytes: bytes.to_vec(), suffix }
+    }
+
     /// The codes of a key, or of a part of a range.
-    pub(super) fn part_codes(&self, part: &Coded) -> RangeInclusive<u128> {
+    pub fn part_codes(&self, part: &Coded) -> RangeInclusive<u128> {
         let (first, last) = self.codes(&part.bytes);
         first..=last
     }
@@ -100,7 +110,7 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
     }
 
     /// The parts of a range of codes; none if it is empty or too long to be looked up.
-    pub(super) fn coded_parts(&self, codes: Option<RangeInclusive<u128>>) -> impl Iterator<Item = Coded> {
+    pub fn coded_parts(&self, codes: Option<RangeInclusive<u128>>) -> impl Iterator<Item = Coded> {
         let codes = codes.filter(|codes| !self.cut().is_too_long(codes));
         let parts = codes.map(|codes| self.cut().parts(&codes));
         parts.into_iter().flatten().map(|part| self.coded_part(part))

@@ -21,6 +21,7 @@
 //! | `coded.rs` | keys and ranges as the protocol knows them |
 //! | `builder.rs` | size, error rate, longest range; bulk load |
 //! | `filter.rs`, `set.rs` | operations, with keys that the caller keeps, and with a map |
+//! | `stores.rs` | what stores ask for that keep their rows in an order of their own |
 //! | `persist.rs` | files |
 //!
 //! # Cost
@@ -40,6 +41,7 @@ mod filter;
 mod persist;
 mod reader;
 mod set;
+mod stores;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,7 @@
 //! Learning from mistakes, and making room for what was learned.
 //!
-//! A `get` that was a mistake puts its key into a queue and then does what is in the queue, if nobody else holds the
-//! writer lock. Whoever has held the lock looks into the queue after letting it go. So a lesson is never left lying:
+//! A query that was a mistake puts itself, written as a key, into a queue and then does what is in the queue, if nobody
+//! else holds the writer lock. Whoever has held the lock looks into the queue after letting it go. So a lesson is never left lying:
 //! a thread that puts one in and finds the lock taken does so before its holder looks.
 //!
 //! Others may fill the queue as fast as one thread empties it, so a thread that came for something else does a few
@@ -10,13 +10,13 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use twiceshy::adaptive::protocol::{Adapt, Answers, Operation, Step};
+use twiceshy::adaptive::protocol::{Answers, Operation, Step};
 use twiceshy::adaptive::{Adapted, Record};
 
 use super::stats::Count;
-use super::{Shared, Writer};
+use super::{Served, Shared, Writer};
 use crate::error::StoreError;
-use crate::rows::{AndPending, Pending};
+use crate::rows::{AndPending, KeyRows, Pending};
 use crate::sync::{Arc, Ordering, TryLockError, thread};
 
 /// The queue takes no more lessons than this.
@@ -33,9 +33,9 @@ const SMALL_BYTES: usize = if cfg!(shuttle) { 0 } else { 64 << 10 };
 /// With more lessons than this that are in no journal yet, a thread writes them there.
 const MOST_UNWRITTEN: usize = if cfg!(shuttle) { 0 } else { 4_096 };
 
-impl Shared {
-    /// The filter said *maybe* to a key that is not there.
-    pub(super) fn learn(self: &Arc<Self>, key: &[u8]) {
+impl<F: Served> Shared<F> {
+    /// The filter said *maybe* to a query for which there is no row.
+    pub(crate) fn learn(self: &Arc<Self>, key: &[u8]) {
         self.counters.add(Count::Mistakes, 1);
         let queued = self.lessons.lock().is_ok_and(|mut lessons| lessons.push(key));
         if !queued {
@@ -98,7 +98,7 @@ impl Shared {
 
     fn adapt(&self, writer: &mut Writer, key: &[u8]) -> Result<Lesson, StoreError> {
         let hash = self.durable.rows.hash(key);
-        let mut adapt = Adapt::new(hash, key);
+        let mut adapt = F::adapt(hash, key);
         loop {
             // The filter is held for a step, not while the engine is read.
             let step = adapt.step(&mut *self.durable.filter_mut()?)?;
@@ -106,7 +106,7 @@ impl Shared {
                 Step::Rows(wanted) => adapt.rows(wanted.read(&self.durable.rows)?),
                 Step::Room(_) => return Ok(Lesson::NeedsGrow),
                 Step::Done(Adapted::Fixed { .. }) => {
-                    writer.journal.learned.extend(self.durable.filter()?.separate_record(key));
+                    writer.journal.learned.extend(self.durable.filter()?.separate_record(hash, key));
                     return Ok(Lesson::Learned);
                 }
                 Step::Done(Adapted::Vanished) => {
@@ -117,7 +117,7 @@ impl Shared {
                 Step::Done(Adapted::NotPositive) => {
                     // The filter has grown since, and longer fingerprints came with that. A filter that is built from the
                     // rows may be smaller.
-                    writer.journal.learned.extend(self.durable.filter()?.separate_record(key));
+                    writer.journal.learned.extend(self.durable.filter()?.separate_record(hash, key));
                     return Ok(Lesson::Nothing);
                 }
                 Step::Done(_) => return Ok(Lesson::Nothing),
@@ -128,7 +128,7 @@ impl Shared {
 
     /// Puts a larger filter in place of this one, with room for so many keys more. `pending` are keys that the filter knows
     /// and the engine does not yet.
-    pub(super) fn grow(&self, _: &mut Writer, keys: u64, pending: &Pending<'_>) -> Result<(), StoreError> {
+    pub(crate) fn grow(&self, _: &mut Writer, keys: u64, pending: &Pending<'_>) -> Result<(), StoreError> {
         let rows = AndPending { rows: &self.durable.rows, pending };
         let larger = self.durable.filter()?.grown_for(keys, &rows)?;
         self.durable.exchange(larger)
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Waits until the thread is done, if there is one.
-    pub(super) fn join_helper(&self) {
+    pub(crate) fn join_helper(&self) {
         let helper = self.helper.lock().ok().and_then(|mut helper| helper.take());
         if let Some(helper) = helper {
             // If it panicked, the locks say so.
@@ -218,11 +218,11 @@ impl Shared {
 }
 
 /// An operation asked for something that it never asks for here.
-pub(super) fn unexpected<T: Debug>(step: &Step<'_, T>) -> StoreError {
+pub(crate) fn unexpected<T: Debug>(step: &Step<'_, T>) -> StoreError {
     StoreError::damaged(format!("the filter has asked for {step:?}"))
 }
 
-/// Keys that were mistakes and are to be learned.
+/// Queries that were mistakes and are to be learned.
 #[derive(Default)]
 pub(super) struct Lessons {
     keys: VecDeque<Vec<u8>>,

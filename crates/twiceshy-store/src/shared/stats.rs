@@ -4,15 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use twiceshy::adaptive;
 
-use super::AdaptiveStore;
+use super::{Served, Shared};
 use crate::error::StoreError;
+use crate::sync::Arc;
 
 /// How many sets of counters there are: threads that use different ones do not wait for each other's cache lines.
 const STRIPES: usize = 16;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Count {
+pub(crate) enum Count {
     Queries,
     Lookups,
     Mistakes,
@@ -20,9 +21,15 @@ pub(super) enum Count {
     Postponed,
     Dropped,
     Failed,
+    /// Ranges that were asked for.
+    Ranges,
+    /// Those that the filter has answered.
+    RangesAnswered,
+    /// Those that the filter let through and that have no rows.
+    RangeMistakes,
 }
 
-const COUNTS: usize = 7;
+const COUNTS: usize = 10;
 
 /// A cache line of counters, or two.
 #[repr(align(128))]
@@ -30,7 +37,7 @@ const COUNTS: usize = 7;
 struct Stripe([AtomicU64; COUNTS]);
 
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     stripes: [Stripe; STRIPES],
 }
 
@@ -44,12 +51,12 @@ thread_local! {
 
 impl Counters {
     #[inline]
-    pub(super) fn add(&self, count: Count, number: u64) {
+    pub(crate) fn add(&self, count: Count, number: u64) {
         let stripe = STRIPE.try_with(|&stripe| stripe).unwrap_or(0);
         self.stripes[stripe].0[count as usize].fetch_add(number, Ordering::Relaxed);
     }
 
-    fn sum(&self, count: Count) -> u64 {
+    pub(crate) fn sum(&self, count: Count) -> u64 {
         self.stripes.iter().map(|stripe| stripe.0[count as usize].load(Ordering::Relaxed)).sum()
     }
 }
@@ -82,13 +89,11 @@ pub struct StoreStats {
     pub filter: adaptive::Stats,
 }
 
-impl AdaptiveStore {
-    /// What the store has done since it was opened, and what it holds.
-    pub fn stats(&self) -> Result<StoreStats, StoreError> {
-        let shared = &self.shared;
-        let records = shared.writer()?.journal.unsaved();
-        let filter = shared.durable.filter()?;
-        let count = |count| shared.counters.sum(count);
+impl<F: Served> Shared<F> {
+    pub(crate) fn stats(self: &Arc<Self>) -> Result<StoreStats, StoreError> {
+        let records = self.writer()?.journal.unsaved();
+        let filter = self.durable.filter()?;
+        let count = |count| self.counters.sum(count);
         Ok(StoreStats {
             queries: count(Count::Queries),
             engine_lookups: count(Count::Lookups),
@@ -99,7 +104,7 @@ impl AdaptiveStore {
             failed: count(Count::Failed),
             journal_records: records,
             filter_bytes: filter.size_in_bytes() as u64,
-            disk_bytes: shared.durable.engine.disk_bytes(),
+            disk_bytes: self.durable.engine.disk_bytes(),
             filter: filter.stats(),
         })
     }

@@ -1,0 +1,346 @@
+//! What the tests of all kinds of stores ask of a store: keys and queries are numbers, written as bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use twiceshy::Hasher;
+use twiceshy::adaptive::Query;
+use twiceshy::hash::HashKey;
+use twiceshy_store::engine::Engine;
+use twiceshy_store::files::Files;
+use twiceshy_store::ordered::OrderedBuilder;
+use twiceshy_store::{
+    AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError, StoreStats,
+    Verified,
+};
+
+use crate::common;
+
+/// A builder of stores.
+pub(crate) trait Choose: Clone {
+    type Store: Tested<Builder = Self>;
+
+    fn open_on(self, engine: impl Engine, files: impl Files) -> Result<Self::Store, StoreError>;
+    fn open_in(self, folder: &Path) -> Result<Self::Store, StoreError>;
+    fn with_engine(self, kind: EngineKind) -> Self;
+    fn with_durability(self, level: Durability) -> Self;
+    fn with_save_after(self, changes: u64) -> Self;
+}
+
+/// A store.
+pub(crate) trait Tested: Send + Sync + Sized {
+    type Builder: Choose<Store = Self>;
+
+    /// A small store that hashes with this key.
+    fn chosen(error_rate: f64, hash_key: u8) -> Self::Builder;
+
+    /// The bytes of a key.
+    fn key(number: u64) -> Vec<u8>;
+    /// So many queries are asked at a time: enough for some mistakes.
+    const AT_A_TIME: u64;
+    /// A query for which there is never a row.
+    fn stranger(number: u64) -> Vec<u8>;
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, StoreError>;
+    fn put_all(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<u64, StoreError>;
+    fn take_out(&self, key: &[u8]) -> Result<bool, StoreError>;
+    fn try_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+    fn value(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.try_value(key).unwrap()
+    }
+    /// Whether the filter knows a key.
+    fn may_have(&self, key: &[u8]) -> bool;
+    fn rows(&self) -> BTreeMap<Vec<u8>, Vec<u8>>;
+
+    /// Whether the filter lets a query through.
+    fn is_positive(&self, query: &[u8]) -> bool;
+    /// Asks, and finds nothing.
+    fn ask(&self, query: &[u8]) -> Result<(), StoreError>;
+    /// Asks for many, and finds nothing.
+    fn ask_all(&self, queries: &[Vec<u8>]) -> Result<(), StoreError>;
+    /// One way to ask for a key that may be there, without comparing it with others.
+    fn get_one(&self, key: &[u8]) -> Result<(), StoreError>;
+    /// The keys that a query is mistaken for.
+    fn culprits(&self, query: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>>;
+
+    fn verified(&self) -> Result<Verified, StoreError>;
+    fn approximate(&self) -> u64;
+    fn recovered(&self) -> &Recovery;
+    fn flushed(&self) -> Result<(), StoreError>;
+    fn closed(self) -> Result<(), StoreError>;
+    fn rebuilt(&self) -> Result<u64, StoreError>;
+    fn compacted(&self) -> Result<(), StoreError>;
+    fn counted(&self) -> u64;
+    fn values(&self, keys: &[Vec<u8>]) -> Vec<Option<Vec<u8>>>;
+    fn statistics(&self) -> StoreStats;
+}
+
+fn hasher(key: u8) -> Hasher {
+    Hasher::keyed(HashKey::from_bytes([key; 16]))
+}
+
+macro_rules! choose {
+    ($builder:ty => $store:ty) => {
+        impl Choose for $builder {
+            type Store = $store;
+
+            fn open_on(self, engine: impl Engine, files: impl Files) -> Result<$store, StoreError> {
+                self.open_with(engine, files)
+            }
+
+            fn open_in(self, folder: &Path) -> Result<$store, StoreError> {
+                self.open(folder)
+            }
+
+            fn with_engine(self, kind: EngineKind) -> Self {
+                self.engine(kind)
+            }
+
+            fn with_durability(self, level: Durability) -> Self {
+                self.durability(level)
+            }
+
+            fn with_save_after(self, changes: u64) -> Self {
+                self.save_after(changes)
+            }
+        }
+    };
+}
+choose!(StoreBuilder => AdaptiveStore);
+choose!(OrderedBuilder<u32> => OrderedStore<u32>);
+
+macro_rules! same_names {
+    () => {
+        fn verified(&self) -> Result<Verified, StoreError> {
+            self.verify()
+        }
+
+        fn approximate(&self) -> u64 {
+            self.approximate_len()
+        }
+
+        fn recovered(&self) -> &Recovery {
+            self.recovery()
+        }
+
+        fn flushed(&self) -> Result<(), StoreError> {
+            self.flush()
+        }
+
+        fn closed(self) -> Result<(), StoreError> {
+            self.close()
+        }
+
+        fn rebuilt(&self) -> Result<u64, StoreError> {
+            self.rebuild()
+        }
+
+        fn compacted(&self) -> Result<(), StoreError> {
+            self.compact()
+        }
+
+        fn counted(&self) -> u64 {
+            assert_eq!(self.is_empty().unwrap(), self.len().unwrap() == 0);
+            self.len().unwrap()
+        }
+    };
+}
+
+impl Tested for AdaptiveStore {
+    type Builder = StoreBuilder;
+
+    fn chosen(error_rate: f64, hash_key: u8) -> StoreBuilder {
+        AdaptiveStore::builder().error_rate(error_rate).capacity(10).hasher(hasher(hash_key))
+    }
+
+    fn key(number: u64) -> Vec<u8> {
+        common::key(number)
+    }
+
+    const AT_A_TIME: u64 = 8;
+
+    fn stranger(number: u64) -> Vec<u8> {
+        common::stranger(number)
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        self.insert(key, value)
+    }
+
+    fn put_all(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<u64, StoreError> {
+        self.insert_batch(rows)
+    }
+
+    fn take_out(&self, key: &[u8]) -> Result<bool, StoreError> {
+        self.remove(key)
+    }
+
+    fn try_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.get(key)
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        self.may_contain(key).unwrap()
+    }
+
+    fn rows(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        self.iter().map(Result::unwrap).collect()
+    }
+
+    fn is_positive(&self, query: &[u8]) -> bool {
+        self.may_contain(query).unwrap()
+    }
+
+    fn ask(&self, query: &[u8]) -> Result<(), StoreError> {
+        assert_eq!(self.get(query)?, None);
+        Ok(())
+    }
+
+    fn ask_all(&self, queries: &[Vec<u8>]) -> Result<(), StoreError> {
+        assert!(self.get_batch(queries)?.iter().all(Option::is_none));
+        Ok(())
+    }
+
+    fn get_one(&self, key: &[u8]) -> Result<(), StoreError> {
+        self.get(key).map(drop)
+    }
+
+    fn culprits(&self, query: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
+        self.with_filter(|filter| match filter.query(query) {
+            Query::Absent => BTreeSet::new(),
+            Query::Maybe(ticket) => {
+                let covers = |key: &&Vec<u8>| ticket.prefix().covers(filter.hasher(), key.as_slice());
+                rows.keys().filter(covers).cloned().collect()
+            }
+        })
+        .unwrap()
+    }
+
+    fn values(&self, keys: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+        self.get_batch(keys).unwrap()
+    }
+
+    fn statistics(&self) -> StoreStats {
+        self.stats().unwrap()
+    }
+
+    same_names! {}
+}
+
+/// The number that some bytes are a key of.
+fn number(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes(*bytes.first_chunk().unwrap())
+}
+
+/// The range that some bytes are a query of.
+fn range(bytes: &[u8]) -> std::ops::RangeInclusive<u32> {
+    number(bytes)..=number(&bytes[4..])
+}
+
+/// Keys are 20 apart, one or two in every partition of 32, in many places of it; queries are ranges in between, which meet one
+/// partition, or two.
+impl Tested for OrderedStore<u32> {
+    type Builder = OrderedBuilder<u32>;
+
+    fn chosen(error_rate: f64, hash_key: u8) -> OrderedBuilder<u32> {
+        // A key is mistaken only for one in the same place of its partition, so most mistakes are not made.
+        let error_rate = (error_rate * 4.0).min(0.95);
+        let builder = OrderedStore::builder().error_rate(error_rate).capacity(1).hasher(hasher(hash_key));
+        builder.max_range(32)
+    }
+
+    fn key(number: u64) -> Vec<u8> {
+        (number as u32 * 20).to_be_bytes().to_vec()
+    }
+
+    const AT_A_TIME: u64 = 100;
+
+    fn stranger(number: u64) -> Vec<u8> {
+        let first = number * 20 + 1 + number % 7;
+        let last = first + number % 12;
+        [first as u32, last as u32].map(u32::to_be_bytes).concat()
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        self.insert(&number(key), value)
+    }
+
+    fn put_all(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<u64, StoreError> {
+        let rows: Vec<_> = rows.iter().map(|(key, value)| (number(key), value)).collect();
+        self.insert_batch(&rows)
+    }
+
+    fn take_out(&self, key: &[u8]) -> Result<bool, StoreError> {
+        self.remove(&number(key))
+    }
+
+    fn try_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = number(key);
+        let value = self.get(&key)?;
+        let in_range = self.range(key.saturating_sub(3)..=key).next().transpose()?.map(|(_, value)| value);
+        assert_eq!(in_range, value);
+        Ok(value)
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        self.may_contain(&number(key)).unwrap()
+    }
+
+    fn rows(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let rows: Vec<_> = self.iter().map(Result::unwrap).collect();
+        assert!(rows.is_sorted_by(|one, other| one.0 < other.0));
+        rows.into_iter().map(|(key, value)| (key.to_be_bytes().to_vec(), value)).collect()
+    }
+
+    fn is_positive(&self, query: &[u8]) -> bool {
+        self.may_contain_range(range(query)).unwrap()
+    }
+
+    fn ask(&self, query: &[u8]) -> Result<(), StoreError> {
+        match number(query) % 3 {
+            0 => assert!(!self.contains_range(range(query))?),
+            _ => assert!(self.range(range(query)).next().transpose()?.is_none()),
+        }
+        Ok(())
+    }
+
+    fn ask_all(&self, queries: &[Vec<u8>]) -> Result<(), StoreError> {
+        let points: Vec<u32> = queries.iter().map(|query| number(query)).collect();
+        assert!(self.get_batch(&points)?.iter().all(Option::is_none));
+        queries.iter().try_for_each(|query| self.ask(query))
+    }
+
+    fn get_one(&self, key: &[u8]) -> Result<(), StoreError> {
+        let key = number(key);
+        self.get(&key)?;
+        self.range(key.saturating_sub(3)..key + 40).try_for_each(|row| row.map(drop))
+    }
+
+    fn culprits(&self, query: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
+        self.with_filter(|filter| {
+            let mut culprits = BTreeSet::new();
+            for part in filter.coded_parts(range(query)) {
+                let Some(ticket) = filter.query(&part) else { continue };
+                let codes = filter.partitions().part_codes(&part);
+                let suffixes = codes.start() % 32..=codes.end() % 32;
+                culprits.extend(rows.keys().filter(|key| {
+                    let code = u128::from(number(key));
+                    suffixes.contains(&(code % 32)) && ticket.prefix().covers(filter.hasher(), &(code / 32))
+                }));
+            }
+            culprits.into_iter().cloned().collect()
+        })
+        .unwrap()
+    }
+
+    fn values(&self, keys: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+        let keys: Vec<u32> = keys.iter().map(|key| number(key)).collect();
+        self.get_batch(&keys).unwrap()
+    }
+
+    fn statistics(&self) -> StoreStats {
+        self.stats().unwrap().store
+    }
+
+    same_names! {}
+}

@@ -1,0 +1,41 @@
+//! Doing again what a journal says, for filters whose keys are kept by the caller.
+
+use super::{Filter, Record};
+use crate::error::SetError;
+use crate::filter::protocol::{ClearAway, Insert, Keys, ReadOnly, Separate, drive};
+use crate::prefix::Prefix;
+use crate::reverse_map::{Lookup, Row, Rows};
+
+impl<R: Keys> Filter<R> {
+    /// Does again what a record of a journal says, on a filter that was saved before; the keys are looked up in a database as it
+    /// is now. See [`AdaptiveSet::replay`](super::AdaptiveSet::replay). An error changes nothing.
+    pub fn replay_with<L: Lookup + ?Sized>(
+        &mut self,
+        record: &Record,
+        database: &L,
+    ) -> Result<(), SetError<L::Error>> {
+        match record {
+            Record::Inserted(hash) => {
+                let rows = Rows::under(&Prefix::from_bits(*hash, 64), database).map_err(SetError::Map)?;
+                rows.iter().try_for_each(|row| self.cover_with(row, database))
+            }
+            Record::Separate(apart) => drive(self, &mut ReadOnly(database), Separate::new(apart)),
+            Record::Removed(hash) => drive(self, &mut ReadOnly(database), ClearAway::new(*hash)),
+        }
+    }
+
+    /// Gives the key of a row, which is in the database, a fingerprint, if it has none: what
+    /// [`replay_with`](Self::replay_with) does for [`Inserted`](Record::Inserted), for callers who know the row. An error
+    /// changes nothing.
+    pub fn cover_with<L: Lookup + ?Sized>(
+        &mut self,
+        row: Row<'_>,
+        database: &L,
+    ) -> Result<(), SetError<L::Error>> {
+        if !self.reader.is_key(row) {
+            return Ok(());
+        }
+        let value = self.reader.value(row);
+        drive(self, &mut ReadOnly(database), Insert::recovered(row, value)).map(drop)
+    }
+}
