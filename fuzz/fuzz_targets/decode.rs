@@ -157,7 +157,11 @@ fn examine_adaptive_range(bytes: &[u8]) {
     }
     std::hint::black_box((view.iter().take(100_000).count(), format!("{view:?}")));
     let valid = view.validate().is_ok();
-    assert_eq!(AdaptiveRangeFilter::<u64>::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
+    assert_eq!(
+        AdaptiveRangeFilter::<u64>::from_bytes(bytes).is_ok(),
+        valid,
+        "from_bytes and validate disagree"
+    );
     if let Ok(mut filter) = view.to_filter() {
         assert_eq!(filter.to_bytes(), bytes, "reading and writing changes bytes");
         let inserted = keys.into_iter().filter(|key| matches!(filter.insert(key), Ok(Insertion::Stored)));

@@ -28,7 +28,7 @@
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
 //! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`any::identify`] |
-//! | keys of your own type | implement [`Key`] |
+//! | keys of your own type | implement [`Key`], or [`RangeKey`] where ranges are asked for |
 //! | filters that can be merged | one [`Hasher`] for all, or [`QuotientFilter::empty_like`] |
 //! | to hash yourself | the `_hash` variants, such as [`QuotientFilter::insert_hash`] |
 //!
