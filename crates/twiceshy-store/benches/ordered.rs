@@ -127,10 +127,12 @@ fn compare(kind: EngineKind, options: &Options) {
     });
     // Close to a key.
     let beside = by_turns::<2>(TURNS, |who, turn| {
-        numbers(turn).for_each(|number| assert_eq!(rows(who, uniform(mix(number) % loaded) + 1), 0));
+        numbers(turn)
+            .for_each(|number| assert_eq!(rows(who, uniform(mix(number) % loaded).saturating_add(1)), 0));
     });
     let filled = by_turns::<2>(TURNS, |who, turn| {
-        numbers(turn).for_each(|number| assert_eq!(rows(who, uniform(mix(number) % loaded) - 7), 1));
+        numbers(turn)
+            .for_each(|number| assert_eq!(rows(who, uniform(mix(number) % loaded).saturating_sub(7)), 1));
     });
     println!("\n{}, thousands per second (ratio to the bare engine):", kind.name());
     println!("{:<24}{:>12}{:>20}", "", "bare", "ordered");

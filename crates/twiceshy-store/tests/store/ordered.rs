@@ -408,6 +408,30 @@ fn a_range_with_a_row_teaches_nothing() {
     assert!(half_wrong.iter().filter(|number| **number < 399).all(is_half_wrong));
 }
 
+/// A range that is mistaken in two partitions is right after it was asked for once.
+#[test]
+fn all_parts_of_a_range_are_learned() {
+    let store = builder::<u32>(3).max_range(8).in_memory().unwrap();
+    for number in 0..2_000 {
+        store.insert(&(number * 32 + number % 8), "v").unwrap();
+    }
+    // The second and the third quarter of the numbers between two keys.
+    let range = |number: u32| number * 32 + 8..=number * 32 + 23;
+    let is_wrong_twice = |number: &u32| {
+        let wrong = |filter: &twiceshy::AdaptiveRangeFilter<u32>| {
+            filter.coded_parts(range(*number)).filter(|part| filter.is_positive(part)).count()
+        };
+        store.with_filter(wrong).unwrap() == 2
+    };
+    let wrong_twice: Vec<_> = (0..2_000).filter(is_wrong_twice).collect();
+    assert!(wrong_twice.len() > 3, "only {}", wrong_twice.len());
+    for &number in &wrong_twice {
+        assert!(store.range(range(number)).next().is_none());
+        store.settle();
+        assert!(!store.may_contain_range(range(number)).unwrap(), "{:?}", range(number));
+    }
+}
+
 /// Ranges that meet too many partitions are read, and nothing is learned from them.
 #[test]
 fn long_ranges_are_scanned() {
