@@ -210,8 +210,8 @@ pub enum MergeError {
     },
     /// The merged entries do not fit a filter that must not grow.
     #[error(
-        "the merged entries do not fit {slots} slots: merge into a larger filter, allow growth with \
-         grow_to, or use QuotientFilter::merge"
+        "the merged entries do not fit {slots} slots: merge into a larger filter, or allow growth (a quotient filter's \
+         grow_to, a range filter's growth); fingerprints of a few bits, for error rates near 1, leave no room to grow"
     )]
     Full {
         /// Slots of the filter that was to take all.

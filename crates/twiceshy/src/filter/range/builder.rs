@@ -115,7 +115,8 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         quotient_bits(bits: u32);
 
         /// Bits of a fingerprint that are stored at the size at the start, instead of an error rate: the rate is at most
-        /// `2 * 2^-bits` before the filter grows.
+        /// `2 * 2^-bits` before the filter grows. With one bit or two, keys that come first match so much that a table of any
+        /// size may be full of them: give such a filter its size.
         remainder_bits(bits: u32);
 
         /// Whether the filter may grow by itself, which is the default. Else it is an error to insert more than fits.
