@@ -630,3 +630,45 @@ fn dense_partitions_are_replayed_quickly() {
     assert_eq!(again.verify().unwrap().keys, 32_900);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
+
+/// An adversary who replays the ranges that were mistakes: counts of ranges that the engine is asked for, which do not depend on
+/// the machine.
+#[test]
+fn an_adversary_gains_nothing_by_ranges() {
+    const RATE: f64 = 0.01;
+    const QUERIES: u64 = 20_000;
+    for max_range in [1, 32, 1_024] {
+        let store = builder::<u64>(6).error_rate(RATE).max_range(max_range).in_memory().unwrap();
+        let mut random = Random(max_range);
+        let rows: Vec<_> = (0..20_000).map(|_| (random.next(), [])).collect();
+        rows.chunks(1_000).for_each(|rows| assert_eq!(store.insert_batch(rows).unwrap(), 1_000));
+        let mut fresh = || {
+            let first = random.next() >> 1;
+            first..first + max_range
+        };
+        let is_read = |range: &std::ops::Range<u64>| {
+            let read = |stats: twiceshy_store::ordered::OrderedStats| stats.ranges - stats.ranges_answered;
+            let before = read(store.stats().unwrap());
+            assert!(store.range(range.clone()).next().is_none());
+            read(store.stats().unwrap()) > before
+        };
+        let found: Vec<_> = (0..QUERIES).map(|_| fresh()).filter(is_read).collect();
+        assert!(!found.is_empty());
+        // Five standard deviations.
+        let slack = 5.0 * (RATE / QUERIES as f64).sqrt();
+        for share in [0, 1, 3, 10] {
+            let replayed = |number: u64| number % 100 < share;
+            let ask = |number: u64| {
+                is_read(&if replayed(number) {
+                    found[number as usize % found.len()].clone()
+                } else {
+                    fresh()
+                })
+            };
+            let read = (0..QUERIES).map(ask).filter(|&is_read| is_read).count() as f64 / QUERIES as f64;
+            assert!(read <= RATE + slack, "{read} of the ranges of {max_range}, {share} % replayed");
+        }
+        store.settle();
+        assert!(!found.iter().any(|range| store.may_contain_range(range.clone()).unwrap()));
+    }
+}
