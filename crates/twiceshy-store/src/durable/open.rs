@@ -208,7 +208,7 @@ fn settings_error<F: Kept>(error: ReadError) -> StoreError {
             || StoreError::damaged(format!("its filter is of kind {found}")),
             |found| StoreError::OtherKind { expected: F::KIND, found },
         ),
-        ReadError::Field { field: "bits of a key", expected, found } => {
+        ReadError::Field { field: "bits of codes", expected, found } => {
             StoreError::OtherKeys { what: "bits", expected, found: found.to_string() }
         }
         ReadError::Field { field: "type of keys", expected, found } => {
