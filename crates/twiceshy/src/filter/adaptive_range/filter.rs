@@ -30,7 +30,7 @@ use crate::table::Home;
 /// 3. **The rate**: a range of up to [`max_range`](Self::max_range) keys without a key, which was never asked for, is found with
 ///    at most the error rate that the filter was built for, at every size, however close to a key it lies.
 ///
-/// Keys are of one type, which has an order: see [`RangeKey`]. If they fit behind a [`ReverseMap`](crate::ReverseMap), take
+/// Keys are of one type, which has an order: see [`RangeKey`]. If they fit behind a [`ReverseMap`], take
 /// [`AdaptiveRangeSet`](super::AdaptiveRangeSet), which does everything below by itself. With this type *you* keep the keys, in
 /// any database that can list them in the order of the hashes of their partitions, as [`row`](Coded::row)s
 /// ([`Lookup`]):
