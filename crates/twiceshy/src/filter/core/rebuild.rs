@@ -193,9 +193,18 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     }
 
     /// Moves what was written to a larger table.
+    ///
+    /// Fresh fingerprints never get shorter by that: groups that were written differ from those to come in the bits of a
+    /// fresh one of then, and shorter ones to come could be prefixes of theirs.
     fn grow<E>(&mut self) -> Result<(), RebuildError<E>> {
         let nothing = self.settings.filler(self.settings.shape())?;
         let written = self.settings.with_filled(std::mem::replace(&mut self.filler, nothing));
+        if written.entries() == 0 {
+            let full = RebuildError::Full { slots: written.slots() };
+            let shape = written.size().next().and_then(|size| written.shape_as_long(size));
+            self.filler = written.filler(shape.filter(|(shape, _)| written.may_have(shape)).ok_or(full)?)?;
+            return Ok(());
+        }
         let capacity = self.settings.capacity();
         let filler = written.refilled(0, |_| Err::<Vec<Neighbour<Prefix, P::Value>>, ()>(()));
         self.filler = filler.map_err(|error| match error {

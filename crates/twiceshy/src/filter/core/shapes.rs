@@ -55,12 +55,17 @@ pub(crate) fn size_for(keys: u64) -> Result<Size, BuildError> {
 impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// The shape of this core with another size, and whether it has stop bits. `None` if there is none.
     pub(super) fn shape_for(&self, size: Size) -> Option<(Shape, bool)> {
-        let shape = self.table.shape();
         if self.entries == 0 {
-            return Some((shape.resized(size, self.remainder_bits + self.own_bits()), false));
+            let fresh = self.remainder_bits + self.own_bits();
+            return Some((self.table.shape().resized(size, fresh), false));
         }
+        self.shape_as_long(size)
+    }
+
+    /// A shape of another size in which a single slot holds no shorter fingerprint than here.
+    pub(super) fn shape_as_long(&self, size: Size) -> Option<(Shape, bool)> {
         if size.quotient_bits() == self.quotient_bits() {
-            return Some((shape.resized(size, self.slot_bits()), self.has_stop()));
+            return Some((self.table.shape().resized(size, self.slot_bits()), self.has_stop()));
         }
         self.shape_by_resizing(size)
     }

@@ -7,6 +7,7 @@ use super::*;
 use crate::adaptive::Growth;
 use crate::any::{FilterKind, identify};
 use crate::error::{BuildError, ReadError};
+use crate::hash::HashKey;
 use crate::reverse_map::ReverseMap;
 
 /// All partitions have one hash, but for their later words.
@@ -96,6 +97,28 @@ fn a_suffix_without_a_key_is_cleared_away() {
         assert!(matches!(set.adapt(&64).unwrap(), Adapted::Fixed { .. } | Adapted::Vanished));
         assert!(!set.contains(&64), "{others:?}");
         assert!(others.iter().all(|key| set.contains(key)));
+    }
+}
+
+/// The first keys of a recovery do not fit the table that was planned, and those that follow share their first bits: their
+/// fingerprints may not be shorter than what the first ones were told apart by.
+#[test]
+fn a_recovery_that_grows_before_anything_is_written_keeps_fingerprints_apart() {
+    let mut random = Random(1);
+    for round in 0..2000 {
+        let hasher = Hasher::siphash(HashKey::from_bytes([round as u8; 16]));
+        let builder = AdaptiveRangeFilter::<u32>::builder().hasher(hasher).max_range(8).remainder_bits(1);
+        let builder = builder.quotient_bits(1 + random.below(6) as u32);
+        let mut set = builder.build_set(MemoryMap::new()).unwrap();
+        let mut keys: Vec<u32> = (0..2 + random.below(6)).map(|_| random.below(20_000) as u32).collect();
+        set.insert(&keys[0]).unwrap();
+        let snapshot = set.filter().clone();
+        keys[1..].iter().for_each(|key| _ = set.insert(key).unwrap());
+        let (_, map) = set.into_parts();
+        let set = AdaptiveRangeSet::recover(&snapshot, map, []).unwrap();
+        set.validate().unwrap_or_else(|error| panic!("round {round}: {error}"));
+        keys.retain(|key| !set.contains(key));
+        assert_eq!(keys, [], "round {round}");
     }
 }
 
