@@ -28,10 +28,13 @@ fn in_words(path: &Path, error: ReadError) -> anyhow::Error {
         ReadError::NotAFilter { .. } => anyhow!("{} is no twiceshy filter", path.display()),
         // It has the file in it.
         ReadError::Open { .. } => error.into(),
-        ReadError::Field { field: "kind", found, .. } if is_of_ranges(found) => anyhow!(
+        ReadError::Field { field: "kind", found, .. } if is_one_of(OF_RANGES, found) => anyhow!(
             "{} is a filter of ranges: only a program that knows the type of its keys can ask it",
             path.display()
         ),
+        ReadError::Field { field: "kind", found, .. } if is_one_of(OF_LISTS, found) => {
+            anyhow!("{} is a YES/NO list, or a delta of one, and no filter", path.display())
+        }
         _ if path.is_dir() => anyhow!(
             "{0} is a folder, not a filter file: if it is a store, ask it with twiceshy store stats {0}",
             path.display()
@@ -40,10 +43,15 @@ fn in_words(path: &Path, error: ReadError) -> anyhow::Error {
     }
 }
 
-/// Whether this is the number of a kind of filter that needs to know what its keys are.
-fn is_of_ranges(kind: u64) -> bool {
-    let is_it = |other: &&FilterKind| **other as u64 == kind;
-    FilterKind::ALL.iter().find(is_it).is_some_and(|kind| !FilterKind::POINTS.contains(kind))
+/// Kinds of filters that need to know what their keys are.
+const OF_RANGES: &[FilterKind] = &[FilterKind::AdaptiveRange, FilterKind::Range];
+
+/// Kinds that are no filters.
+const OF_LISTS: &[FilterKind] = &[FilterKind::FrozenList, FilterKind::ListDelta];
+
+/// Whether this is the number of one of these kinds.
+fn is_one_of(kinds: &[FilterKind], number: u64) -> bool {
+    kinds.iter().any(|&kind| kind as u64 == number)
 }
 
 /// Saves a filter. Ctrl-C waits until the file is complete.

@@ -1,4 +1,4 @@
-//! All kinds of filters, and a filter of any of them.
+//! All kinds of files, and a filter of any kind.
 
 use std::fmt;
 use std::io::Read;
@@ -12,6 +12,7 @@ use crate::error::ReadError;
 use crate::filter::macros::cloned;
 use crate::hash::Hasher;
 use crate::key::Key;
+use crate::list::{Delta, FrozenYesNoList};
 use crate::mem::{Memory, OutOfMemory};
 use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
@@ -19,9 +20,10 @@ use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 macro_rules! kinds {
     (
         $($kind:ident($filter:ident),)+;
-        $($range:ident($of_ranges:ident),)+
+        $($range:ident($of_ranges:ident),)+;
+        $($list:ident($of_lists:ident, $place:literal),)+
     ) => {
-        /// Kinds of filters. The numbers are part of the format.
+        /// Kinds of filters, and of what else has files like theirs. The numbers are part of the format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -34,14 +36,18 @@ macro_rules! kinds {
                 #[doc = concat!("A [`", stringify!($of_ranges), "`](crate::", stringify!($of_ranges), "), of keys of one type.")]
                 $range = <$of_ranges<u64> as Kind>::NUMBER,
             )+
+            $(
+                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::", $place, "), which is no filter.")]
+                $list = <$of_lists>::NUMBER,
+            )+
         }
 
         impl FilterKind {
             /// All kinds.
-            pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range),+];
+            pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range,)+ $(Self::$list),+];
 
             /// Those that an [`AnyFilter`] can be, in the order of their numbers: filters of ranges are not among them, since only
-            /// who knows the type of their keys can ask them.
+            /// who knows the type of their keys can ask them, nor are lists.
             pub const POINTS: &[Self] = &[$(Self::$kind),+];
 
             /// Its name in one word.
@@ -49,6 +55,7 @@ macro_rules! kinds {
                 match self {
                     $(Self::$kind => <$filter as Kind>::NAME,)+
                     $(Self::$range => <$of_ranges<u64> as Kind>::NAME,)+
+                    $(Self::$list => <$of_lists>::NAME,)+
                 }
             }
         }
@@ -114,6 +121,7 @@ macro_rules! kinds {
                 Ok(match kind_of(first, FilterKind::POINTS)? {
                     $(FilterKind::$kind => Self::$kind(Stored::read(first, source)?),)+
                     $(FilterKind::$range => unreachable!("not one of points"),)+
+                    $(FilterKind::$list => unreachable!("not one of points"),)+
                 })
             }
 
@@ -128,7 +136,7 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here. After the semicolon are those of ranges.
+// A new kind is a line here. After the first semicolon are those of ranges, after the second those that are no filters.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
@@ -136,6 +144,9 @@ kinds! {
     ;
     AdaptiveRange(AdaptiveRangeFilter),
     Range(RangeFilter),
+    ;
+    FrozenList(FrozenYesNoList, "FrozenYesNoList"),
+    ListDelta(Delta, "list::Delta"),
 }
 
 stored! {

@@ -17,6 +17,8 @@ mod name;
 mod progress;
 mod ribbon;
 mod sieve;
+#[cfg(test)]
+mod tests;
 
 pub use bound::least_bits;
 pub use delta::{Delta, View as DeltaView};

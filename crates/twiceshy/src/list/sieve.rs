@@ -25,9 +25,11 @@
 use super::keys::Pair;
 use super::progress::{Phase, Watch, Watched};
 use super::ribbon::stage::{Stage, Wanted, take};
-use super::ribbon::{MOST_COLUMNS, Ribbon, another};
+use super::ribbon::{MOST_COLUMNS, Ribbon, exactly, exactly_again};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::error::{Indistinguishable, ListError, ReadError};
+use crate::filter::batch::{CHUNK, FAR};
+use crate::filter::macros::kernel;
 use crate::hash::Words;
 use crate::mem::Memory;
 
@@ -36,10 +38,6 @@ const PADDING: usize = 16;
 
 /// What the share of keys with two equations is counted in.
 const WHOLE: u32 = 1 << 16;
-
-/// Make the hashes of the exact stage, for one equation and for the other.
-const FIRST: u64 = 0x6a09_e667_f3bc_c908;
-const SECOND: u64 = 0xbb67_ae85_84ca_a73b;
 
 /// Which of two sets a key is from, as a function of its hash.
 #[derive(Clone, Debug)]
@@ -50,21 +48,27 @@ pub(super) struct Sieve<B> {
     share: u16,
     approximate: Stage,
     exact: Stage,
-    /// The first ribbon of either stage, if all queries can begin with these.
-    first: Option<(Ribbon, Ribbon)>,
+    first: Option<First>,
     bytes: B,
+}
+
+/// The first ribbon of either stage, if queries can begin with these.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct First {
+    approximate: Ribbon,
+    exact: Ribbon,
 }
 
 /// The columns of the first stage, and the share of keys with two equations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Plan {
-    columns: u32,
-    share: u16,
+pub(super) struct Plan {
+    pub(super) columns: u32,
+    pub(super) share: u16,
 }
 
 impl Plan {
     /// The smallest sieve for so many keys with at most the rate; `None` if no columns are enough.
-    fn new(yes: usize, no: usize, rate: f64) -> Option<Self> {
+    pub(super) fn new(yes: usize, no: usize, rate: f64) -> Option<Self> {
         let others = no as f64 / yes.max(1) as f64;
         let plans = (0..=MOST_COLUMNS).filter_map(|columns| {
             let passes = 0.5f64.powi(columns as i32);
@@ -99,10 +103,10 @@ impl Sieve<Memory> {
             dispatch(Survivors { stage: &approximate, bytes: &bytes, hashes: no, watched: &mut watched });
         bytes.truncate(bytes.len() - PADDING);
 
-        let mut wanted: Vec<Wanted> = no.into_iter().map(|hash| (another(hash ^ FIRST), true)).collect();
-        wanted.extend(yes.iter().map(|&hash| (another(hash ^ FIRST), false)));
+        let mut wanted: Vec<Wanted> = no.into_iter().map(|hash| (exactly(hash), true)).collect();
+        wanted.extend(yes.iter().map(|&hash| (exactly(hash), false)));
         let twice = yes.iter().filter(|&&hash| has_two_equations(hash, share));
-        wanted.extend(twice.map(|&hash| (another(hash ^ SECOND), false)));
+        wanted.extend(twice.map(|&hash| (exactly_again(hash), false)));
         if yes.is_empty() {
             // Nothing passes the first stage.
             wanted.clear();
@@ -116,9 +120,10 @@ impl Sieve<Memory> {
 
 impl<B> Sieve<B> {
     fn new(which: u8, share: u16, approximate: Stage, exact: Stage, bytes: B) -> Self {
-        let usual = which == 0;
-        let first =
-            approximate.first().zip(exact.first()).filter(|_| usual).map(|(one, other)| (*one, *other));
+        let first = match (which, approximate.first(), exact.first()) {
+            (0, Some(&approximate), Some(&exact)) => Some(First { approximate, exact }),
+            _ => None,
+        };
         Self { which, share, approximate, exact, first, bytes }
     }
 
@@ -126,6 +131,12 @@ impl<B> Sieve<B> {
     pub(super) fn rate(&self) -> f64 {
         let share = f64::from(self.share) / f64::from(WHOLE);
         self.approximate.rate() * self.exact.rate() * (1.0 - share / 2.0)
+    }
+
+    /// What queries begin with, if that is the same for all.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<&First> {
+        self.first.as_ref()
     }
 
     /// Its bytes, wherever they are.
@@ -173,33 +184,69 @@ impl<B: AsRef<[u8]>> Sieve<B> {
     /// Whether a key passes.
     #[inline(always)]
     pub(super) fn passes<C: Cpu>(&self, cpu: C, words: &impl Words) -> bool {
-        match self.quickly(cpu, words) {
-            Some(passes) => passes,
+        match &self.first {
+            Some(first) => self.passes_first(cpu, first, words.word(0)),
             None => cpu.outlined(Passes { sieve: self, hash: of_words(words, self.which) }),
         }
     }
 
-    /// The same in the most frequent cases: all equations are in the first ribbons.
+    /// Whether a hash passes, if this is a sieve for which the first word of a hash is enough and queries begin with the
+    /// first ribbons. Nearly always they end there, too; what goes on is elsewhere, so that nothing need be kept for it.
     #[inline(always)]
-    fn quickly<C: Cpu>(&self, cpu: C, words: &impl Words) -> Option<bool> {
-        let (bytes, (approximate, exact)) = (self.bytes.as_ref(), self.first.as_ref()?);
-        let hash = words.word(0);
-        if !approximate.matches_if_kept(bytes, hash, |start| approximate.matches(cpu, bytes, hash, start))? {
-            return Some(false);
+    pub(super) fn passes_first<C: Cpu>(&self, cpu: C, first: &First, hash: u64) -> bool {
+        let (bytes, First { approximate, exact }) = (self.bytes.as_ref(), first);
+        let start = approximate.start(hash);
+        if !approximate.keeps(bytes, start) {
+            return cpu.outlined(Passes { sieve: self, hash });
         }
-        let decides =
-            |hash| exact.matches_if_kept(bytes, hash, |start| exact.bit_matches(bytes, hash, start));
-        if !decides(another(hash ^ FIRST))? {
-            return Some(false);
+        if !approximate.few_match(cpu, bytes, hash, start) {
+            return false;
         }
-        if has_two_equations(hash, self.share) { decides(another(hash ^ SECOND)) } else { Some(true) }
+        let there = exactly(hash);
+        let start = exact.start(there);
+        if !exact.keeps(bytes, start) {
+            return cpu.outlined(Decides { sieve: self, hash });
+        }
+        if !exact.bit_matches(bytes, there, start) {
+            return false;
+        }
+        !has_two_equations(hash, self.share) || cpu.outlined(DecidesAgain { sieve: self, hash })
     }
 
-    /// Asks for the memory that a query begins with.
+    /// [`passes_first`](Self::passes_first) for a chunk of hashes.
     #[inline(always)]
-    pub(super) fn ask_for(&self, hash: u64, ask: impl Fn(&[u8], usize)) {
-        if let Some((approximate, _)) = &self.first {
-            approximate.ask_for(self.bytes.as_ref(), hash, ask);
+    pub(super) fn pass_all<C: Cpu>(&self, cpu: C, first: &First, hashes: &[u64], found: &mut [bool]) {
+        let (bytes, First { approximate, exact }) = (self.bytes.as_ref(), first);
+        // Those that pass the first stage, and their numbers.
+        let (mut left, mut numbers, mut len) = ([0; CHUNK], [0u16; CHUNK], 0);
+        hashes.iter().take(FAR).for_each(|&hash| approximate.ask_for(bytes, hash));
+        for (number, &hash) in hashes.iter().take(CHUNK).enumerate() {
+            if let Some(&next) = hashes.get(number + FAR) {
+                approximate.ask_for(bytes, next);
+            }
+            let start = approximate.start(hash);
+            let matches = match approximate.keeps(bytes, start) {
+                true => approximate.few_match(cpu, bytes, hash, start),
+                false => cpu.outlined(Approximates { sieve: self, hash }),
+            };
+            (left[len], numbers[len]) = (hash, number as u16);
+            len += usize::from(matches);
+        }
+
+        found.fill(false);
+        let left = &left[..len];
+        left.iter().take(FAR).for_each(|&hash| exact.ask_for_bit(bytes, exactly(hash)));
+        for (i, (&hash, &number)) in left.iter().zip(&numbers).enumerate() {
+            if let Some(&next) = left.get(i + FAR) {
+                exact.ask_for_bit(bytes, exactly(next));
+            }
+            let there = exactly(hash);
+            let start = exact.start(there);
+            found[usize::from(number)] = match exact.keeps(bytes, start) {
+                true if has_two_equations(hash, self.share) => cpu.outlined(Decides { sieve: self, hash }),
+                true => exact.bit_matches(bytes, there, start),
+                false => cpu.outlined(Decides { sieve: self, hash }),
+            };
         }
     }
 
@@ -215,23 +262,29 @@ impl<B: AsRef<[u8]>> Sieve<B> {
     }
 }
 
-/// Whether a hash passes, in all cases.
-struct Passes<'a, B> {
-    sieve: &'a Sieve<B>,
-    hash: u64,
+kernel! {
+    /// Whether a hash passes, in all cases.
+    Passes<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
+    |cpu| Approximates { sieve, hash }.run(cpu) && Decides { sieve, hash }.run(cpu)
 }
 
-impl<B: AsRef<[u8]>> Kernel for Passes<'_, B> {
-    type Output = bool;
-    #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { sieve, hash } = self;
-        let bytes = sieve.bytes.as_ref();
-        sieve.approximate.matches(cpu, bytes, hash)
-            && sieve.exact.matches(cpu, bytes, another(hash ^ FIRST))
-            && (!has_two_equations(hash, sieve.share)
-                || sieve.exact.matches(cpu, bytes, another(hash ^ SECOND)))
-    }
+kernel! {
+    /// Whether a hash passes the approximate stage.
+    Approximates<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
+    |cpu| sieve.approximate.matches(cpu, sieve.bytes.as_ref(), hash)
+}
+
+kernel! {
+    /// Whether a hash that has passed the approximate stage passes the exact one.
+    Decides<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
+    |cpu| sieve.exact.matches(cpu, sieve.bytes.as_ref(), exactly(hash))
+        && (!has_two_equations(hash, sieve.share) || DecidesAgain { sieve, hash }.run(cpu))
+}
+
+kernel! {
+    /// Whether the second equation of a hash holds, if it has two.
+    DecidesAgain<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
+    |cpu| sieve.exact.matches(cpu, sieve.bytes.as_ref(), exactly_again(hash))
 }
 
 /// Those hashes that match a stage.
@@ -272,7 +325,7 @@ fn of_words(words: &impl Words, which: u8) -> u64 {
 
 /// Pairs that differ have different hashes, for nearly all numbers.
 fn of_pair(&[first, second]: &Pair, which: u8) -> u64 {
-    if which == 0 { first } else { another(first ^ u64::from(which)) ^ second }
+    if which == 0 { first } else { exactly(first ^ u64::from(which)) ^ second }
 }
 
 /// The hashes of two sets of keys, in order and each once, and which these are: the first for which no key of one set has the

@@ -110,9 +110,10 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     /// What the lists say of a key.
     #[inline]
     pub fn query<K: Key + ?Sized>(&self, key: &K) -> Answer {
-        hashed(self, key, |list, key, hash| {
-            let words = KeyWords::with_first(&list.hasher, key, hash);
-            Query { list, words }
+        hashed(self, key, |list, key, hash| Query {
+            list,
+            hash,
+            words: move |hash| KeyWords::with_first(&list.hasher, key, hash),
         })
         .into()
     }
@@ -121,7 +122,7 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     /// [hashes](crate::list::ListKeys::yes_hash). All bits of a hash must be evenly distributed.
     #[inline]
     pub fn query_hash(&self, hash: u64) -> Answer {
-        dispatch(Query { list: self, words: RawWords(hash) }).into()
+        dispatch(Query { list: self, hash, words: RawWords }).into()
     }
 
     /// How many different keys are on the YES list.
@@ -200,35 +201,37 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     }
 }
 
-/// Whether the answer is Yes.
-struct Query<'a, B, W> {
+/// Whether the answer is Yes, for a hash whose first word is at hand.
+struct Query<'a, B, F> {
     list: &'a FrozenYesNoList<B>,
-    words: W,
+    hash: u64,
+    /// The whole of it, for lists that need more.
+    words: F,
 }
 
-impl<B: AsRef<[u8]>, W: Words> Kernel for Query<'_, B, W> {
+impl<B: AsRef<[u8]>, W: Words, F: FnOnce(u64) -> W> Kernel for Query<'_, B, F> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { list, words } = self;
-        if list.deltas.is_empty() {
-            list.base.passes(cpu, &words)
-        } else {
-            cpu.outlined(WithDeltas { list, words })
+        let Self { list, hash, words } = self;
+        match list.base.first() {
+            Some(first) if list.deltas.is_empty() => list.base.passes_first(cpu, first, hash),
+            _ => cpu.outlined(Says { list, hash, words }),
         }
     }
 }
 
-/// The same of a list that has deltas.
-struct WithDeltas<'a, B, W> {
+/// The same of any list.
+struct Says<'a, B, F> {
     list: &'a FrozenYesNoList<B>,
-    words: W,
+    hash: u64,
+    words: F,
 }
 
-impl<B: AsRef<[u8]>, W: Words> Kernel for WithDeltas<'_, B, W> {
+impl<B: AsRef<[u8]>, W: Words, F: FnOnce(u64) -> W> Kernel for Says<'_, B, F> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
-        self.list.says(cpu, &self.words)
+        self.list.says(cpu, &(self.words)(self.hash))
     }
 }

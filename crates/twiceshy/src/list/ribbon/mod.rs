@@ -38,9 +38,9 @@ mod solve;
 pub(super) mod stage;
 
 use crate::bits::cpu::Cpu;
-use crate::bits::packed::load;
 use crate::bits::parity::{self, LOWEST_BITS, SUMS};
 use crate::bits::word::low_mask;
+use crate::mem::prefetch_far;
 
 /// Rows that an equation reaches over.
 const WIDTH: u32 = 57;
@@ -66,10 +66,28 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Another one.
 const STEP: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Another hash of the same key, for another ribbon. Different hashes stay different.
+/// Another hash of the same key, for another ribbon: one for each number of bits to rotate. Different hashes stay different.
 #[inline(always)]
-pub(super) const fn another(hash: u64) -> u64 {
-    hash.rotate_left(32).wrapping_mul(STEP)
+const fn another<const ROTATED: u32>(hash: u64) -> u64 {
+    hash.rotate_left(ROTATED).wrapping_mul(STEP)
+}
+
+/// The hash in the next ribbon of a stage.
+#[inline(always)]
+const fn next(hash: u64) -> u64 {
+    another::<32>(hash)
+}
+
+/// The hash of a key's one equation in the exact stage.
+#[inline(always)]
+pub(super) const fn exactly(hash: u64) -> u64 {
+    another::<21>(hash)
+}
+
+/// And of its other equation there, if it has two.
+#[inline(always)]
+pub(super) const fn exactly_again(hash: u64) -> u64 {
+    another::<43>(hash)
 }
 
 /// What a key asks of a ribbon, and what for. All of it follows from its hash.
@@ -140,44 +158,36 @@ impl Ribbon {
 
     /// Where the equation of a key starts.
     #[inline(always)]
-    fn start(&self, hash: u64) -> usize {
+    pub(super) fn start(&self, hash: u64) -> usize {
         (u128::from(hash) * u128::from(self.starts) >> 64) as usize
     }
 
     /// Whether a key whose equation starts there is in this ribbon, and not bumped to another.
     #[inline(always)]
-    fn keeps(&self, bytes: &[u8], start: usize) -> bool {
+    pub(super) fn keeps(&self, bytes: &[u8], start: usize) -> bool {
         let bucket = start / BUCKET;
         let codes = bytes[self.codes_at + bucket / BUCKETS_PER_BYTE];
         let code = codes >> (2 * (bucket % BUCKETS_PER_BYTE)) & 3;
         start % BUCKET >= LIMITS[usize::from(code)].into()
     }
 
-    /// What a hash gives at its start, unless it was bumped.
-    #[inline(always)]
-    pub(super) fn matches_if_kept(
-        &self,
-        bytes: &[u8],
-        hash: u64,
-        matches: impl FnOnce(usize) -> bool,
-    ) -> Option<bool> {
-        let start = self.start(hash);
-        if self.keeps(bytes, start) { Some(matches(start)) } else { None }
-    }
-
     /// Asks for the memory of a hash, which lies in one cache line or two.
     #[inline(always)]
-    pub(super) fn ask_for(&self, bytes: &[u8], hash: u64, ask: impl Fn(&[u8], usize)) {
+    pub(super) fn ask_for(&self, bytes: &[u8], hash: u64) {
         let at = self.rows_at + self.start(hash) / GROUP * self.columns;
-        ask(bytes, at);
-        if self.columns > 1 {
-            ask(bytes, at + (parity::GROUPS - 1) * self.columns);
-        }
+        prefetch_far(bytes, at);
+        prefetch_far(bytes, at + (parity::GROUPS - 1) * self.columns);
+    }
+
+    /// The same for a ribbon of one column: nearly always it is one cache line.
+    #[inline(always)]
+    pub(super) fn ask_for_bit(&self, bytes: &[u8], hash: u64) {
+        prefetch_far(bytes, self.rows_at + self.start(hash) / GROUP);
     }
 
     /// Whether the ribbon gives the values of a key, in all columns. The bytes reach 16 bytes beyond the ribbon.
     #[inline(always)]
-    pub(super) fn matches<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> bool {
+    fn matches<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> bool {
         let Equation { coefficients, mut values } = Equation::of(hash);
         let mask = coefficients << (start % GROUP);
         let mut at = self.rows_at + start / GROUP * self.columns;
@@ -191,6 +201,14 @@ impl Ribbon {
         !self.differs(cpu, bytes, at, mask, values, self.masks)
     }
 
+    /// [`matches`](Self::matches) for a ribbon of no more than sixteen columns.
+    #[inline(always)]
+    pub(super) fn few_match<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> bool {
+        let Equation { coefficients, values } = Equation::of(hash);
+        let at = self.rows_at + start / GROUP * self.columns;
+        !self.differs(cpu, bytes, at, coefficients << (start % GROUP), values, self.masks)
+    }
+
     /// Whether one of sixteen columns gives another value, of those that count.
     #[inline(always)]
     fn differs<C: Cpu>(
@@ -202,8 +220,7 @@ impl Ribbon {
         values: u64,
         count: [u64; 2],
     ) -> bool {
-        let window = &bytes[at..at + parity::reach(self.columns)];
-        let [low, high] = cpu.parities(window, self.columns, mask);
+        let [low, high] = cpu.parities(&bytes[at..at + parity::reach(self.columns)], self.columns, mask);
         (low ^ values) & count[0] | (high ^ values >> 1) & count[1] != 0
     }
 
@@ -211,8 +228,9 @@ impl Ribbon {
     #[inline(always)]
     pub(super) fn bit_matches(&self, bytes: &[u8], hash: u64, start: usize) -> bool {
         let Equation { coefficients, values } = Equation::of(hash);
-        let rows = load(bytes, self.rows_at + start / GROUP) & coefficients << (start % GROUP);
-        (u64::from(rows.count_ones()) ^ values) & 1 == 0
+        let rows = bytes[self.rows_at + start / GROUP..].first_chunk().expect("a ribbon has eight groups");
+        let sum = (u64::from_le_bytes(*rows) & coefficients << (start % GROUP)).count_ones();
+        (u64::from(sum) ^ values) & 1 == 0
     }
 }
 

@@ -6,8 +6,9 @@
 //! A stage of no columns lets everything pass, and has no ribbons. One of columns but without keys has none either; nothing passes.
 
 use super::solve::{Added, System};
-use super::{BUCKET, BUCKETS_PER_BYTE, Equation, GROUP, LIMITS, MOST_COLUMNS, Ribbon, another, bits_of};
+use super::{BUCKET, BUCKETS_PER_BYTE, Equation, GROUP, LIMITS, MOST_COLUMNS, Ribbon, bits_of, next};
 use crate::bits::cpu::Cpu;
+use crate::bits::parity::SUMS;
 use crate::error::{ListError, ReadError};
 use crate::persist::expect;
 
@@ -89,9 +90,9 @@ impl Stage {
         }
     }
 
-    /// The first ribbon, if there are others: what nearly every query needs.
+    /// The first ribbon, which is all that most queries need, if there are others and it has few columns.
     pub(in crate::list) fn first(&self) -> Option<&Ribbon> {
-        self.open.first()
+        self.open.first().filter(|_| self.columns as usize <= SUMS)
     }
 
     /// Whether the ribbon that has this hash gives its values. The bytes reach 16 bytes beyond the stage.
@@ -102,10 +103,10 @@ impl Stage {
             if ribbon.keeps(bytes, start) {
                 return ribbon.matches(cpu, bytes, hash, start);
             }
-            hash = another(hash);
+            hash = next(hash);
         }
         let Some(ribbon) = &self.last else { return self.columns == 0 };
-        let hash = another(hash);
+        let hash = next(hash);
         ribbon.matches(cpu, bytes, hash, ribbon.start(hash))
     }
 
@@ -179,7 +180,7 @@ fn bump(
         let number = bucket_of(&bucket[0]);
         bytes[ribbon.codes_at + number / BUCKETS_PER_BYTE] |= code << (2 * (number % BUCKETS_PER_BYTE));
         done(bucket.len() - left.len());
-        bumped.extend(left.iter().map(|&(hash, flip)| (another(hash), flip)));
+        bumped.extend(left.iter().map(|&(hash, flip)| (next(hash), flip)));
     }
     append(&system, &ribbon, groups, bytes);
     Ok(bumped)
@@ -210,7 +211,7 @@ fn fill<'k>(system: &mut System, ribbon: &Ribbon, counts: u64, mut keys: &'k [Wa
 
 /// Appends a ribbon for all keys that are there. Tells how many groups it has.
 fn last(keys: &[Wanted], columns: u32, bytes: &mut Vec<u8>) -> Result<u32, ListError> {
-    let mut keys: Vec<Wanted> = keys.iter().map(|&(hash, flip)| (another(hash), flip)).collect();
+    let mut keys: Vec<Wanted> = keys.iter().map(|&(hash, flip)| (next(hash), flip)).collect();
     keys.sort_unstable();
     let fewest =
         u32::try_from(keys.len().div_ceil(GROUP)).map_err(|_| crate::mem::OutOfMemory::too_large())?;
