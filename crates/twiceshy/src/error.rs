@@ -178,6 +178,9 @@ pub enum ResizeError {
 const DIFFERENT_HASH: &str = "the filters hash their keys differently, so their fingerprints have nothing in common: build \
     the filters that you want to merge with the same Hasher, or make one from the other with empty_like()";
 
+const DIFFERENT_PARTITIONS: &str = "the filters cut keys into partitions differently, so their fingerprints have nothing in \
+    common: build them with the same max_range and max_partitions, or make one from the other with empty_like()";
+
 /// Why filters could not be merged. All of them are as they were.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -349,6 +352,12 @@ pub enum RebuildError<E> {
     /// The filters hash their keys differently.
     #[error("{DIFFERENT_HASH}")]
     DifferentHash,
+    /// The range filters cut keys into other partitions.
+    #[error("{DIFFERENT_PARTITIONS}")]
+    DifferentPartitions,
+    /// The bytes of a view are damaged.
+    #[error("the other filter's bytes are damaged: {0}")]
+    Invalid(String),
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -373,6 +382,9 @@ pub enum SetError<E> {
     /// The sets hash their keys differently.
     #[error("{DIFFERENT_HASH}")]
     DifferentHash,
+    /// The sets of ranges cut keys into other partitions.
+    #[error("{DIFFERENT_PARTITIONS}")]
+    DifferentPartitions,
     /// The map gave its rows out of order.
     #[error("the reverse map gave row {index} out of order: it must sort its rows by their hashes")]
     Unsorted {

@@ -174,6 +174,8 @@ pub(crate) struct Table<B = Memory, L = Plain> {
     address: Address,
     lanes: Lanes,
     crowd: Crowd,
+    /// Whether nobody has checked the bytes as a whole.
+    is_view: bool,
     layout: PhantomData<L>,
 }
 
@@ -250,13 +252,27 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     fn over(bytes: B, shape: Shape, used: u64) -> Self {
         let (address, lanes) = (Address::new(&shape), Lanes::new(&shape));
-        Self { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout: PhantomData }
+        Self {
+            bytes,
+            shape,
+            used,
+            address,
+            lanes,
+            crowd: Crowd::default(),
+            is_view: false,
+            layout: PhantomData,
+        }
+    }
+
+    /// This table, and whether it may make no sense for as long as it lives: all others are validated before they are used.
+    pub(crate) fn viewed(self, is_view: bool) -> Self {
+        Self { is_view, ..self }
     }
 
     /// This table over other bytes, without what is known of crowds.
     fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
-        let Self { shape, used, address, lanes, layout, .. } = *self;
-        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout }
+        let Self { shape, used, address, lanes, is_view, layout, .. } = *self;
+        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), is_view, layout }
     }
 
     /// This table over borrowed bytes.
@@ -274,6 +290,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
+    }
+
+    /// Whether nobody has checked the bytes as a whole.
+    pub(crate) fn is_view(&self) -> bool {
+        self.is_view
     }
 
     #[inline(always)]

@@ -307,6 +307,15 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         Ticket { stamp: self.versions.stamp(&prefix), value: self.value(entry), prefix }
     }
 
+    /// [`check`](Self::check) and the table's own, if nobody has done that yet.
+    pub(crate) fn check_view(&self) -> Result<(), String> {
+        if !self.table.is_view() {
+            return Ok(());
+        }
+        self.table.validate().map_err(|invalid| invalid.to_string())?;
+        self.check()
+    }
+
     /// Checks everything that a table alone can tell.
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut entries = 0;

@@ -126,7 +126,8 @@ fn without<R: Reader>(
     (is_there, left)
 }
 
-/// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them: for recovery.
+/// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them, and else what no key
+/// under them brings along: for recovery.
 #[derive(Debug)]
 pub struct ClearAway<V = u64> {
     hash: u64,
@@ -165,16 +166,17 @@ impl<V: Clone + PartialEq> ClearAway<V> {
             fingerprints.pop();
             return Ok(None);
         };
-        let enough = if self.needs_all { usize::MAX } else { 1 };
+        let enough = if R::Payload::ALIKE && !self.needs_all { 1 } else { usize::MAX };
         let Some(rows) = self.rows.take() else {
             let wanted = Wanted { prefix: reader.listed(prefix), enough };
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(wanted)));
         };
-        let is_needed = reader.neighbours(prefix, &rows).next().is_some();
-        self.needs_all = !is_needed && rows.len() >= enough;
-        // If it cannot be removed, something has changed: then the rows are asked for once more.
-        if is_needed || !self.needs_all && core.remove(&ticket, None).is_ok() {
+        let (_, left) = without(core.strings().payload(), reader, &ticket, None, &rows);
+        self.needs_all = left.is_none() && rows.len() >= enough;
+        let is_right = left.as_ref() == Some(&ticket.value) || R::Payload::ALIKE && left.is_some();
+        // If it cannot be changed, something else has: then the rows are asked for once more.
+        if is_right || !self.needs_all && core.remove(&ticket, left.as_ref()).is_ok() {
             fingerprints.pop();
         }
         Ok(None)

@@ -21,6 +21,8 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
     |error| match error {
         RebuildError::Lookup(error) => SetError::Map(error),
         RebuildError::DifferentHash => SetError::DifferentHash,
+        RebuildError::DifferentPartitions => SetError::DifferentPartitions,
+        RebuildError::Invalid(what) => SetError::Inconsistent(what),
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
