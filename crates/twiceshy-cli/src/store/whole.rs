@@ -38,7 +38,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "TYPE", default_value = "u64", value_parser = KeyTypes, requires = "ordered")]
     key_type: &'static Kind,
     /// The longest range that an ordered store holds its error rate for, as a number of keys, from 1 to 65536 [default: 64]
-    #[arg(long, value_name = "KEYS", value_parser = max_range, requires = "ordered")]
+    #[arg(long, value_name = "KEYS", value_parser = arguments::max_range, requires = "ordered")]
     max_range: Option<u64>,
     /// Print what was made as JSON
     #[arg(long)]
@@ -78,15 +78,6 @@ impl TypedValueParser for KeyTypes {
 
 fn names() -> impl Iterator<Item = PossibleValue> {
     KINDS.iter().map(|kind| PossibleValue::new(kind.name).help(kind.about).hide(!kind.is_usual))
-}
-
-fn max_range(text: &str) -> Result<u64, String> {
-    let keys = arguments::count(text)?;
-    if keys <= 65_536 {
-        Ok(keys)
-    } else {
-        Err("it may be at most 65536, which costs 10 bits per key more than 64".into())
-    }
 }
 
 pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
