@@ -302,12 +302,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         }
     }
 
-    /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will read.
+    /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will most likely read.
     #[inline(always)]
     pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
-        let home = self.address.home(cpu, hash);
-        mem::prefetch(self.bytes(), self.shape.block_at(home.block));
-        mem::prefetch(self.bytes(), self.likely_at(home));
+        let block_at = self.shape.block_at(self.address.home(cpu, hash).block);
+        mem::prefetch(self.bytes(), block_at);
+        mem::prefetch(self.bytes(), block_at + 64);
     }
 
     /// The byte that a run is near if most slots are in use: as far into the block as its quotient.
