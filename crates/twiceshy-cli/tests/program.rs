@@ -6,7 +6,7 @@ use std::fs;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "race",
     "filter build",
     "filter query",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 16] = [
     "store import",
     "store insert",
     "store get",
+    "store range",
     "store remove",
     "store stats",
     "store verify",

@@ -63,6 +63,7 @@ mod durable;
 pub mod engine;
 mod error;
 pub mod files;
+mod key_type;
 pub mod ordered;
 mod rows;
 mod settings;
@@ -75,6 +76,7 @@ pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
+pub use key_type::KeyType;
 pub use ordered::{OrderedKey, OrderedStore};
 pub use settings::StoreKind;
 pub use split::{Database, FilteredDb, FilteredError};

@@ -11,6 +11,7 @@ use twiceshy::{AdaptiveFilter, Hasher, Prefix};
 use super::journal::Event;
 use crate::engine::Engine;
 use crate::error::StoreError;
+use crate::key_type::KeyType;
 use crate::rows::{KeyRows, RowMap};
 use crate::settings::StoreKind;
 
@@ -24,6 +25,9 @@ pub(crate) trait Kept: Sized {
 
     /// Which kind of store that makes.
     const KIND: StoreKind;
+
+    /// What its keys are, if they have an order.
+    const KEYS: Option<KeyType> = None;
 
     /// The rows in an engine.
     fn rows(&self, engine: Arc<dyn Engine>) -> Self::Rows;

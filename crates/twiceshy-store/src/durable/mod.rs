@@ -28,7 +28,7 @@ mod snapshot;
 
 pub(crate) use journal::{Entry, Event};
 pub(crate) use kept::{Kept, Replay, apart, kept, rebuild_error, set_error};
-pub(crate) use open::{Layout, Opening, layout};
+pub(crate) use open::{Description, Opening, describe};
 pub use recover::Recovery;
 
 use std::io;
