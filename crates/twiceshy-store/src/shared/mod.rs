@@ -42,7 +42,7 @@ pub(crate) use served::{Served, served};
 pub use stats::StoreStats;
 pub(crate) use stats::{Count, Counters};
 pub use whole::Verified;
-pub(crate) use whole::{Met, show};
+pub(crate) use whole::Met;
 pub(crate) use write::Known;
 
 use std::ops::{Deref, DerefMut};
