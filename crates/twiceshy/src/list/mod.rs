@@ -15,38 +15,44 @@
 
 mod dynamic;
 
-pub use dynamic::{Builder, ListFilter, ListStats, Lists, View, YesNoList};
-
-use std::fmt;
+pub use dynamic::{
+    Builder as YesNoListBuilder, ListFilter, ListStats, Lists, View as ListFilterView, YesNoList,
+};
 
 /// What a list says of a key, and the list that the key is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// The key is on the YES list, or is mistaken for one that is.
+    /// The key is on the YES list, or on no list and this is a mistake.
     Yes,
-    /// The key is not on the YES list.
+    /// The key is on the NO list, or on none.
     No,
 }
 
 impl Answer {
-    /// Whether it is yes.
+    /// Whether it is Yes.
     #[inline]
-    pub fn is_yes(self) -> bool {
-        self == Self::Yes
+    pub const fn is_yes(self) -> bool {
+        matches!(self, Self::Yes)
+    }
+
+    /// Whether it is No.
+    #[inline]
+    pub const fn is_no(self) -> bool {
+        matches!(self, Self::No)
     }
 }
 
-/// `true` is yes.
 impl From<bool> for Answer {
-    #[inline]
+    /// `true` is Yes.
+    #[inline(always)]
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
 }
 
-/// In small letters.
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(if self.is_yes() { "yes" } else { "no" })
+impl std::fmt::Display for Answer {
+    /// `yes` or `no`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_yes() { "yes" } else { "no" })
     }
 }

@@ -157,6 +157,44 @@ mod tests {
     }
 
     #[test]
+    fn pieces_are_clear_of_what_is_barred() {
+        let mut random = Random(2);
+        for round in 0..3000 {
+            let (slot_bits, has_stop) = (1 + random.below(5) as u32, random.below(2) == 1);
+            let strings = Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1, Tags);
+            let (keys, barred) = (random.below(6), random.below(6));
+            let mut members = members(&mut random, keys, 7);
+            members.extend((0..barred).map(|_| Member::barred(RawWords(random.below(1 << 7) << 57))));
+            for member in &mut members {
+                member.words.0 >>= 2;
+                member.value = 0;
+            }
+            let is_among = |words: RawWords, is_barred, members: &[Member<RawWords, u64>]| {
+                members.iter().any(|member| member.words.0 == words.0 && member.is_barred() == is_barred)
+            };
+            let is_both = |member: &Member<RawWords, u64>, members: &[_]| {
+                is_among(member.words, !member.is_barred(), members)
+            };
+            let cannot_be_told = members.iter().any(|member| is_both(member, &members));
+            let Ok(pieces) = cut(&mut members, &strings, 2) else {
+                assert!(cannot_be_told, "round {round}");
+                continue;
+            };
+            assert!(!cannot_be_told, "round {round}");
+            for member in &members {
+                let covers = |piece: &&Piece| {
+                    piece.first(&members).words.common_bits(&member.words, piece.len) == piece.len
+                };
+                let covering: Vec<&Piece> = pieces.iter().filter(covers).collect();
+                assert_eq!(covering.len(), usize::from(!member.is_barred()), "round {round}");
+                assert!(member.is_barred() || covering[0].len >= member.least, "round {round}");
+            }
+            // Where nothing is barred, it makes no difference that something could be.
+            assert!(pieces.len() <= keys as usize);
+        }
+    }
+
+    #[test]
     fn pieces_cover_every_member_once_and_are_as_few_as_can_be() {
         let mut random = Random(1);
         for round in 0..3000 {

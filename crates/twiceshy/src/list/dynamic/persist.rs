@@ -27,7 +27,7 @@ stored_set! {
 impl<B: AsRef<[u8]>> Kind for ListFilter<B> {
     type Bytes = B;
     type Layout = Extended;
-    const NUMBER: u8 = 7;
+    const NUMBER: u8 = 8;
     const NAME: &'static str = "list";
 
     fn header(&self) -> Header {

@@ -118,7 +118,7 @@ impl<M: ReverseMap> YesNoList<M> {
     /// The answer to a key, which is right for every key. Asks the map if the filter says *yes*, and [adapts](Self::adapt) if
     /// that was a mistake.
     pub fn query_exactly<K: Key + ?Sized>(&mut self, key: &K) -> Result<Answer, SetError<M::Error>> {
-        if !self.query(key).is_yes() {
+        if self.query(key).is_no() {
             return Ok(Answer::No);
         }
         match self.lookup(key).map_err(SetError::Map)? {
@@ -146,7 +146,7 @@ impl<M: ReverseMap> YesNoList<M> {
     /// How many keys are on the NO list. Counts them: reads the whole map.
     pub fn no_len(&self) -> Result<u64, M::Error> {
         let mut keys = 0;
-        self.for_each(|_, list| keys += u64::from(!list.is_yes()))?;
+        self.for_each(|_, list| keys += u64::from(list.is_no()))?;
         Ok(keys)
     }
 

@@ -17,7 +17,7 @@ const YES: &[u8] = &[1];
 
 impl Answer {
     /// The value of a row on this list.
-    pub fn row_value(self) -> &'static [u8] {
+    pub const fn row_value(self) -> &'static [u8] {
         if self.is_yes() { YES } else { &[] }
     }
 
@@ -28,7 +28,7 @@ impl Answer {
 }
 
 impl Lists {
-    pub(super) fn new(hasher: Hasher) -> Self {
+    pub(crate) fn new(hasher: Hasher) -> Self {
         Self { hasher }
     }
 

@@ -104,7 +104,7 @@ impl Small {
                 if was != Some(list) {
                     assert!(!self.cannot_be_told(universe, number, list));
                 }
-                if was == Some(Answer::Yes) && !list.is_yes() {
+                if was == Some(Answer::Yes) && list.is_no() {
                     self.fixed.iter_mut().for_each(|others| *others &= !(1 << number));
                 }
                 self.keys[key] = Some(list);

@@ -85,7 +85,7 @@ impl Checked {
 
     /// Notes that a key is on a list now.
     fn put(&mut self, key: u16, list: Answer) {
-        if self.keys.insert(key, list) == Some(Answer::Yes) && !list.is_yes() {
+        if self.keys.insert(key, list) == Some(Answer::Yes) && list.is_no() {
             self.fixed.retain(|&(_, yes)| yes != key);
         }
         self.journal.push(Record::Inserted(self.hash(key)));
