@@ -181,6 +181,15 @@ const DIFFERENT_HASH: &str = "the filters hash their keys differently, so their 
 const DIFFERENT_PARTITIONS: &str = "the filters cut keys into partitions differently, so their fingerprints have nothing in \
     common: build them with the same max_range and max_partitions, or make one from the other with empty_like()";
 
+/// What to say of a key that is on both lists.
+fn on_both_lists(key: &[u8]) -> String {
+    format!(
+        "the key {} would be on the YES list and on the NO list: remove it from one of them, or move it with move_to_yes or \
+         move_to_no",
+        crate::key::show(key)
+    )
+}
+
 /// Why filters could not be merged. All of them are as they were.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -358,6 +367,12 @@ pub enum RebuildError<E> {
     /// The bytes of a view are damaged.
     #[error("the other filter's bytes are damaged: {0}")]
     Invalid(String),
+    /// A key is on the YES list of one and on the NO list of the other.
+    #[error("{}", on_both_lists(key))]
+    OnBothLists {
+        /// The bytes of the key.
+        key: Vec<u8>,
+    },
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -390,6 +405,12 @@ pub enum SetError<E> {
     Unsorted {
         /// The number of the row, from 0.
         index: u64,
+    },
+    /// A key would be on the YES list and on the NO list of a [list](crate::YesNoList).
+    #[error("{}", on_both_lists(key))]
+    OnBothLists {
+        /// The bytes of the key.
+        key: Vec<u8>,
     },
     /// Filter and map disagree, or the filter is damaged: [`validate`](crate::AdaptiveSet::validate) found that.
     #[error("the set is inconsistent: {0}; make a new one with recover()")]

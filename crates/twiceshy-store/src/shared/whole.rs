@@ -74,11 +74,3 @@ impl Met {
         Verified { keys, fingerprints, leftovers: fingerprints - self.count }
     }
 }
-
-/// A key in a message.
-pub(crate) fn show(key: &[u8]) -> String {
-    match std::str::from_utf8(key) {
-        Ok(text) if text.len() <= 100 => format!("{text:?}"),
-        _ => format!("of {} bytes that begins with {:02x?}", key.len(), &key[..key.len().min(16)]),
-    }
-}

@@ -12,6 +12,7 @@ use crate::error::ReadError;
 use crate::filter::macros::cloned;
 use crate::hash::Hasher;
 use crate::key::Key;
+use crate::list::ListFilter;
 use crate::mem::{Memory, OutOfMemory};
 use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
@@ -19,7 +20,8 @@ use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 macro_rules! kinds {
     (
         $($kind:ident($filter:ident),)+;
-        $($range:ident($of_ranges:ident),)+
+        $($range:ident($of_ranges:ident),)+;
+        $($list:ident($of_lists:ident),)+
     ) => {
         /// Kinds of filters. The numbers are part of the format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,14 +36,18 @@ macro_rules! kinds {
                 #[doc = concat!("A [`", stringify!($of_ranges), "`](crate::", stringify!($of_ranges), "), of keys of one type.")]
                 $range = <$of_ranges<u64> as Kind>::NUMBER,
             )+
+            $(
+                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::list::", stringify!($of_lists), "), alone or in front of the keys of its list.")]
+                $list = <$of_lists as Kind>::NUMBER,
+            )+
         }
 
         impl FilterKind {
             /// All kinds.
-            pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range),+];
+            pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range,)+ $(Self::$list),+];
 
             /// Those that an [`AnyFilter`] can be, in the order of their numbers: filters of ranges are not among them, since only
-            /// who knows the type of their keys can ask them.
+            /// who knows the type of their keys can ask them, nor are lists, which say *no* for other reasons.
             pub const POINTS: &[Self] = &[$(Self::$kind),+];
 
             /// Its name in one word.
@@ -49,11 +55,12 @@ macro_rules! kinds {
                 match self {
                     $(Self::$kind => <$filter as Kind>::NAME,)+
                     $(Self::$range => <$of_ranges<u64> as Kind>::NAME,)+
+                    $(Self::$list => <$of_lists as Kind>::NAME,)+
                 }
             }
         }
 
-        /// A filter of any kind but those of ranges, for whoever opens files without knowing what they hold.
+        /// A filter of any kind but those of ranges and lists, for whoever opens files without knowing what they hold.
         ///
         /// It can do what all kinds can: be asked, written and read. For more, match on it.
         ///
@@ -114,6 +121,7 @@ macro_rules! kinds {
                 Ok(match kind_of(first, FilterKind::POINTS)? {
                     $(FilterKind::$kind => Self::$kind(Stored::read(first, source)?),)+
                     $(FilterKind::$range => unreachable!("not one of points"),)+
+                    $(FilterKind::$list => unreachable!("not one of points"),)+
                 })
             }
 
@@ -128,7 +136,7 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here. After the semicolon are those of ranges.
+// A new kind is a line here. After the first semicolon are those of ranges, after the second one lists.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
@@ -136,6 +144,8 @@ kinds! {
     ;
     AdaptiveRange(AdaptiveRangeFilter),
     Range(RangeFilter),
+    ;
+    List(ListFilter),
 }
 
 stored! {

@@ -12,7 +12,7 @@ pub(super) const FAR: usize = 32;
 const NEAR: usize = 8;
 
 /// Keys that are hashed together, many times [`FAR`] and few enough for the stack.
-pub(super) const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 
 /// Asks for the memory of some hashes that come after number `i`, in the order of the numbers.
 #[inline(always)]
@@ -30,7 +30,7 @@ pub(super) fn ask_ahead<B: AsRef<[u8]>, L: Layout>(table: &Table<B, L>, hashes: 
 
 /// Hashes keys a chunk at a time, and goes on with the chunk, its hashes and the place of its answers.
 #[inline(always)]
-pub(super) fn in_chunks<K: Key>(
+pub(crate) fn in_chunks<K: Key>(
     hasher: &Hasher,
     keys: &[K],
     found: &mut [bool],

@@ -13,7 +13,7 @@
 pub(crate) mod adaptive;
 pub(crate) mod adaptive_range;
 pub(crate) mod any;
-mod batch;
+pub(crate) mod batch;
 pub(crate) mod core;
 pub(crate) mod expandable;
 mod macros;
@@ -21,7 +21,7 @@ pub mod protocol;
 pub(crate) mod quotient;
 pub(crate) mod range;
 mod room;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 mod union;

@@ -171,7 +171,7 @@ impl Builder {
     }
 
     /// With a size for this many keys, unless there is one.
-    pub(in crate::filter) fn sized(self, keys: usize) -> Result<Self, BuildError> {
+    pub(crate) fn sized(self, keys: usize) -> Result<Self, BuildError> {
         if self.capacity.is_some() || self.quotient_bits.is_some() {
             return Ok(self);
         }

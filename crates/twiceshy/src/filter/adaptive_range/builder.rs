@@ -10,6 +10,7 @@ use crate::error::{BuildError, RebuildError};
 use crate::filter::adaptive::{self, Growth};
 use crate::filter::range::RangeKey;
 use crate::filter::range::partition::{Cut, DEFAULT_MAX_PARTITIONS, Partition, default_max_range};
+use crate::filter::settings::as_for_points;
 use crate::hash::{Hasher, Hashes, KeyWords};
 use crate::reverse_map::ReverseMap;
 
@@ -55,16 +56,6 @@ impl<K: ?Sized> std::fmt::Debug for Builder<K> {
     }
 }
 
-/// Settings that a filter of points has, too.
-macro_rules! as_for_points {
-    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty);)+) => {$(
-        $(#[$documentation])*
-        pub fn $setting(self, $value: $type) -> Self {
-            Self { points: self.points.$setting($value), ..self }
-        }
-    )+};
-}
-
 impl<K: RangeKey + ?Sized> Builder<K> {
     as_for_points! {
         /// How many partitions with keys must fit before the filter grows, with room for adaptations: as many as keys, if
@@ -90,12 +81,6 @@ impl<K: RangeKey + ?Sized> Builder<K> {
 
         /// How to hash partitions. The default is a keyed hash with a fresh random key.
         hasher(hasher: Hasher);
-    }
-
-    /// Small internal limits make rare paths common.
-    #[cfg(any(test, fuzzing))]
-    pub fn limits(self, offset_max: u8, spill_slots: u32) -> Self {
-        Self { points: self.points.limits(offset_max, spill_slots), ..self }
     }
 
     /// The longest range, as a number of keys, for which the error rate holds: from 1 to 65,536. It is rounded up to a power of

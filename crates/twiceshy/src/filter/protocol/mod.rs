@@ -30,6 +30,7 @@
 //! Sections 4.2 and 6.4 of *Adaptive Quotient Filters* keep filter and map in step under one lock.
 
 mod adapt;
+mod bar;
 mod drive;
 mod insert;
 mod reader;
@@ -39,6 +40,7 @@ mod tests;
 mod whole;
 
 pub use adapt::{Adapt, Separate};
+pub use bar::Bar;
 pub use insert::Insert;
 pub use remove::{ClearAway, Remove};
 
@@ -120,8 +122,8 @@ pub enum OperationError {
     Memory(#[from] OutOfMemory),
 }
 
-/// Something that is done with a filter and its map: [`Insert`], [`Adapt`], [`Remove`] and, for recovery, [`Separate`] and
-/// [`ClearAway`].
+/// Something that is done with a filter and its map: [`Insert`], [`Adapt`], [`Remove`], for lists [`Bar`] and, for recovery,
+/// [`Separate`] and [`ClearAway`].
 ///
 /// `'k` is how long the key lives, `F` the filter that it is done with.
 pub trait Operation<'k, F = AdaptiveFilter>: Answers {
@@ -162,6 +164,7 @@ operations! {
     Remove<'k>: bool,
     Separate<'k>: (),
     ClearAway<>: (),
+    Bar<'k>: bool,
 }
 
 /// What comes of an attempt to go on: what can be done next is done, and what is needed to go on is told, if anything is.
