@@ -131,10 +131,10 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         self,
         keys: impl IntoIterator<Item = T>,
     ) -> Result<AdaptiveRangeFilter<K>, RebuildError<Infallible>> {
-        self.from_sorted_codes(keys.into_iter().map(|key| key.borrow().code()))
+        self.filled_with_codes(keys.into_iter().map(|key| key.borrow().code()))
     }
 
-    fn from_sorted_codes(
+    fn filled_with_codes(
         self,
         codes: impl Iterator<Item = u128>,
     ) -> Result<AdaptiveRangeFilter<K>, RebuildError<Infallible>> {
@@ -162,6 +162,6 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         coded.sort_unstable();
         coded.dedup();
         let builder = self.hasher(reader.hasher().clone());
-        builder.from_sorted_codes(coded.into_iter().map(|(_, code)| code))
+        builder.filled_with_codes(coded.into_iter().map(|(_, code)| code))
     }
 }
