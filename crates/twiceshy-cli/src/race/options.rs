@@ -158,8 +158,8 @@ impl Args {
         self.queries.unwrap_or_else(|| {
             // fjall has filters of its own, but none for ranges.
             let lookup = match (self.engine.name(), self.ranges) {
-                ("redb", _) => 10e-6,
                 (_, true) => 6e-6,
+                ("redb", false) => 10e-6,
                 (_, false) => 3e-6,
             };
             let slow = lookup + self.latency.unwrap_or_default().as_secs_f64();

@@ -117,15 +117,20 @@ pub(super) fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
         output::print(|out| match ordered {
             None => writeln!(out, "{folder}: a new store on {engine}"),
             Some((kind, max_range)) => {
-                let (name, about, ranges) = (kind.name, kind.about, count(max_range, "key"));
                 writeln!(
                     out,
-                    "{folder}: a new ordered store on {engine}, for ranges of up to {ranges}; a key is {about} ({name})"
+                    "{folder}: a new ordered store on {engine}; {}",
+                    ordered_words(kind.name, max_range)
                 )
             }
         })
     })?;
     Ok(Outcome::Done)
+}
+
+/// What there is to say of an ordered store.
+fn ordered_words(key_type: &str, max_range: u64) -> String {
+    format!("keys are {key_type}, ranges of up to {}", count(max_range, "key"))
 }
 
 #[derive(clap::Args)]
@@ -191,7 +196,7 @@ pub(super) fn stats(args: &StatsArgs) -> anyhow::Result<Outcome> {
         let mut line = |name: &str, value: String| writeln!(out, "  {name:<20} {value}");
         line("engine", stats.engine.into())?;
         if let (Some(key_type), Some(max_range)) = (stats.key_type, stats.max_range) {
-            line("ordered", format!("keys are {key_type}, ranges of up to {}", count(max_range, "key")))?;
+            line("ordered", ordered_words(key_type, max_range))?;
         }
         line("keys", HumanCount(stats.keys).to_string())?;
         line("on disk", HumanBytes(stats.disk_bytes).to_string())?;
