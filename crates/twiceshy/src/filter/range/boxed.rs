@@ -53,7 +53,7 @@ impl Boxed {
         Ok(Self { table: self.table.extended(slots)?, ..*self })
     }
 
-    /// Adds a copy of a key, if there is room. Tells whether it was not there before.
+    /// Adds a copy of a key, if there is room. Tells whether it was not found before.
     pub(super) fn add(&mut self, hash: u64, suffix: u16, effort: Effort) -> Result<bool, Full> {
         let limits = effort.limits(self.table.used(), self.limit);
         let is_new = dispatch(Add { table: &mut self.table, codec: self.codec, hash, suffix, limits })?;
@@ -102,6 +102,17 @@ impl<B: AsRef<[u8]>> Boxed<B> {
     pub(super) fn full_bits(&self) -> u32 {
         let strings = self.strings();
         strings.position_bits() + strings.slot_bits() - 1
+    }
+
+    /// How many slots are taken by fingerprints that have no bit left beside the quotient. Twice as many are, in a table of twice
+    /// the size. Reads the whole table.
+    pub(super) fn void_slots(&self) -> u64 {
+        boxes::void_slots(&self.table, self.codec)
+    }
+
+    /// Whether slots are less crowded in a larger table: not if most of them are taken there, too.
+    pub(super) fn gets_thinner(&self) -> bool {
+        self.void_slots() <= self.table.used() / 2
     }
 
     /// The shape of a table that has the strings in its slots, each with a stop bit, and nothing else.
