@@ -71,7 +71,7 @@ impl<L: Layout> Table<Memory, L> {
         let mut edit = Edit { quotient, run, at, remove, insert, taken: None, also_taken: Vec::new() };
         if insert > remove {
             let more = insert - remove;
-            let limits = limits.for_entry(insert);
+            let limits = limits.for_entry(remove);
             let mut free = self.free_slot(cpu, quotient, run, at, more, limits)?;
             edit.taken = Some(free);
             for _ in 1..more {
@@ -123,10 +123,10 @@ impl<L: Layout> Table<Memory, L> {
     pub(crate) fn commit<C: Cpu>(&mut self, cpu: C, edit: Edit, slots: &[Slot]) {
         let Edit { quotient, mut run, at, remove, insert, taken, also_taken } = edit;
         debug_assert_eq!(slots.len() as u64, insert);
-        let longest = remove.max(insert);
+        let entry_slots = remove.max(1);
         if remove > insert {
             for slot in (at + insert..at + remove).rev() {
-                run = self.close(cpu, quotient, run, slot, longest);
+                run = self.close(cpu, quotient, run, slot, entry_slots);
             }
         }
         if !run.is_empty() {
@@ -134,7 +134,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         for free in taken.into_iter().chain(also_taken) {
             self.shift_up(at + remove, free);
-            self.bump_offsets(quotient, at, free, longest);
+            self.bump_offsets(quotient, at, free, entry_slots);
             run.end += 1;
             self.used += 1;
         }

@@ -446,14 +446,21 @@ pub(crate) fn push(
     loader.push(quotient, slots)
 }
 
-/// How many slots there are of boxes that have no bit of a string left: every hash of their quotient begins with it.
-pub(crate) fn void_slots<B: AsRef<[u8]>>(table: &Table<B>, codec: Boxes) -> u64 {
+/// How many slots are taken by boxes that have no bit of a string left, in a table of so many times twice the size: as if it
+/// had as many slots as this one. One that has none already is as often there as the table is larger; one that gets there has
+/// halved with every bit before.
+pub(crate) fn void_slots<B: AsRef<[u8]>>(table: &Table<B>, codec: Boxes, doublings: u32) -> u64 {
     if !codec.has_stops {
         return 0;
     }
-    let void = stop::encode(0, 0, table.shape().slot_bits() - codec.suffix_bits);
+    let string_bits = table.shape().slot_bits() - codec.suffix_bits;
     let boxes = table.runs().flat_map(|(_, run)| codec.boxes(table, run));
-    boxes.filter(|entry| entry.string == void).map(|entry| entry.end - entry.start).sum()
+    // In parts of a slot, as small as the last bit makes them.
+    let parts = boxes.map(|entry| match stop::len(entry.string.max(1), string_bits) {
+        bits if bits <= doublings => (entry.end - entry.start) << (doublings - bits),
+        _ => 0,
+    });
+    parts.sum::<u64>() >> doublings
 }
 
 /// Checks that a run is exactly what the encoder would have written; gives its boxes and the copies of all its keys.

@@ -45,6 +45,10 @@ impl Payload for Nothing {
         true
     }
 
+    fn without(self, (): &(), (): &()) -> Option<()> {
+        None
+    }
+
     fn unite(self, (): &mut (), (): &()) {}
 }
 

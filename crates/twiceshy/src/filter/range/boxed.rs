@@ -104,15 +104,15 @@ impl<B: AsRef<[u8]>> Boxed<B> {
         strings.position_bits() + strings.slot_bits() - 1
     }
 
-    /// How many slots are taken by fingerprints that have no bit left beside the quotient. Twice as many are, in a table of twice
-    /// the size. Reads the whole table.
-    pub(super) fn void_slots(&self) -> u64 {
-        boxes::void_slots(&self.table, self.codec)
+    /// Whether fingerprints that have no bit left beside the quotient take most of the slots that may be in use, after so many
+    /// doublings. They take the same share of a table of any size, and find everything there. Reads the whole table.
+    pub(super) fn is_void(&self, doublings: u32) -> bool {
+        boxes::void_slots(&self.table, self.codec, doublings) > self.limit / 4 * 3
     }
 
-    /// Whether slots are less crowded in a larger table: not if most of them are taken there, too.
+    /// Whether slots are less crowded in a larger table: not if most of those in use are taken there, too.
     pub(super) fn gets_thinner(&self) -> bool {
-        self.void_slots() <= self.table.used() / 2
+        boxes::void_slots(&self.table, self.codec, 0) <= self.table.used() / 2
     }
 
     /// The shape of a table that has the strings in its slots, each with a stop bit, and nothing else.

@@ -14,6 +14,8 @@ use crate::table::{Loader, NoRoom, Shape, Slot, Table};
 pub(super) enum NoPlace {
     /// There are too few slots.
     Full,
+    /// There are, and so there would be in larger tables.
+    FullAtEverySize,
     /// A fingerprint has fewer bits than the table has quotient bits.
     Short,
     /// A key was smaller than the one before it.
@@ -40,7 +42,7 @@ impl NoPlace {
         match self {
             Self::Memory(error) => error.into(),
             Self::TooManyCopies => InsertError::TooManyCopies,
-            Self::Full | Self::Short | Self::Unsorted => full.into(),
+            Self::Full | Self::FullAtEverySize | Self::Short | Self::Unsorted => full.into(),
         }
     }
 }
@@ -205,8 +207,7 @@ fn place_short(
     let position_bits = layout.0.position_bits();
     let others = other.into_iter().flat_map(|other| spread(other, position_bits));
     let placed = fill(layout, true, InTable::new(Union::new(spread(one, position_bits), others), layout))?;
-    // Most of a table for what finds everything is a table that grows in vain.
-    if placed.void_slots() > placed.limit / 4 * 3 { Err(NoPlace::Full) } else { Ok(placed) }
+    if placed.is_void(0) { Err(NoPlace::FullAtEverySize) } else { Ok(placed) }
 }
 
 /// All keys in ascending order, those of shorter fingerprints once for each string of so many bits that begins with them. They

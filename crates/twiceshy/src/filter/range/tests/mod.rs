@@ -3,6 +3,7 @@
 mod model;
 mod orders;
 mod rate;
+mod vain;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
