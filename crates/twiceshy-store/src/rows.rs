@@ -21,6 +21,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
+use twiceshy::adaptive::protocol::Wanted;
 use twiceshy::reverse_map::{Lookup, Row, Rows, Visit};
 use twiceshy::{Hasher, Prefix};
 
@@ -74,6 +75,11 @@ pub(crate) trait KeyRows: Lookup<Error = StoreError> + Send + Sync + 'static {
 
     /// Whether there is this row.
     fn has(&self, row: &[u8]) -> Result<bool, StoreError>;
+
+    /// Rows that an operation asks for.
+    fn wanted(&self, wanted: &Wanted) -> Result<Rows, StoreError> {
+        wanted.read(self)
+    }
 
     /// Whether other rows have the key of a row. If every row has a key of its own, that need not be looked up.
     fn sharing(&self, _key: &[u8], _row: &[u8]) -> Result<Sharing, StoreError> {

@@ -209,7 +209,7 @@ impl<F: Served> Shared<F> {
             let step = remove.step(&mut *self.durable.filter_mut()?)?;
             match step {
                 Step::Get(_) => remove.answer(self.durable.rows.has(row)?),
-                Step::Rows(wanted) => remove.rows(wanted.read(&self.durable.rows)?),
+                Step::Rows(wanted) => remove.rows(self.durable.rows.wanted(&wanted)?),
                 Step::Delete(_) => {
                     self.delete_as_writer(writer, hash, row)?;
                     remove.answer(true);

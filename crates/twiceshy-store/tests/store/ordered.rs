@@ -667,6 +667,23 @@ fn dense_partitions_are_replayed_quickly() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
+/// To remove a key of a full partition does not read the others.
+#[test]
+fn a_key_of_a_full_partition_is_removed_by_a_few_reads() {
+    let engine = Hooked::new(|_| true);
+    let store = builder::<u32>(2).max_range(1_024).open_with(engine.clone(), MemoryFiles::new()).unwrap();
+    let rows: Vec<_> = (0..4_096u32).map(|number| (number, [])).collect();
+    assert_eq!(store.insert_batch(&rows).unwrap(), 4_096);
+    engine.scanned.store(0, Ordering::Relaxed);
+    (0..1_000).for_each(|number| assert!(store.remove(&number).unwrap()));
+    let scanned = engine.scanned.load(Ordering::Relaxed);
+    assert!(scanned <= 10_000, "{scanned} rows were read");
+    assert_eq!(store.verify().unwrap().keys, 3_096);
+    assert_eq!(store.range(..1_024).count(), 24);
+    (1_000..1_024).for_each(|number| assert!(store.remove(&number).unwrap()));
+    assert_eq!(store.verify().unwrap().leftovers, 0, "what it had is gone");
+}
+
 /// An adversary who replays the ranges that were mistakes: counts of ranges that the engine is asked for, which do not depend on
 /// the machine.
 #[test]

@@ -163,6 +163,16 @@ pub(crate) struct Limits {
 impl Limits {
     /// Whatever is possible.
     pub(crate) const NONE: Self = Self { slots: u64::MAX, reach: u64::MAX, work: u64::MAX };
+
+    /// No edit shifts more slots than this, which takes about a millisecond.
+    pub(crate) const FARTHEST: u64 = 1 << 20;
+
+    /// For an entry of so many slots, which reaches as many times as far without being in a crowd.
+    #[inline(always)]
+    fn for_entry(self, slots: u64) -> Self {
+        let reach = self.reach.saturating_mul(slots.max(1)).min(self.reach.max(Self::FARTHEST));
+        Self { reach, ..self }
+    }
 }
 
 /// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.

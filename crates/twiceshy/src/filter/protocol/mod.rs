@@ -80,11 +80,16 @@ pub enum Step<'k, T> {
 pub struct Wanted {
     prefix: Prefix,
     enough: usize,
+    like: Option<Vec<u8>>,
 }
 
 impl Wanted {
     pub(crate) fn all(prefix: Prefix) -> Self {
-        Self { prefix, enough: usize::MAX }
+        Self::some(prefix, usize::MAX)
+    }
+
+    pub(crate) fn some(prefix: Prefix, enough: usize) -> Self {
+        Self { prefix, enough, like: None }
     }
 
     /// How their hashes begin.
@@ -97,7 +102,13 @@ impl Wanted {
         self.enough
     }
 
-    /// Reads them.
+    /// The key that they are asked for because of, if only those matter that bring the same along: of keys that have ranges, those
+    /// with the same place in their partitions. A map that finds these without reading all others may leave the others out.
+    pub fn like(&self) -> Option<&[u8]> {
+        self.like.as_deref()
+    }
+
+    /// Reads them all, whether or not they are [alike](Self::like).
     pub fn read<L: Lookup + ?Sized>(&self, lookup: &L) -> Result<Rows, L::Error> {
         Rows::some_under(&self.prefix, self.enough, lookup)
     }

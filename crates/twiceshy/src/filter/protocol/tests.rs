@@ -46,6 +46,10 @@ impl Payload for Nothing {
         true
     }
 
+    fn without(self, (): &(), (): &()) -> Option<()> {
+        None
+    }
+
     fn unite(self, (): &mut (), (): &()) {}
 }
 

@@ -7,8 +7,9 @@ use super::*;
 use crate::adaptive::Growth;
 use crate::any::{FilterKind, identify};
 use crate::error::{BuildError, ReadError, RebuildError, SetError};
+use crate::filter::protocol::{Answers, Operation, Step};
 use crate::hash::HashKey;
-use crate::reverse_map::ReverseMap;
+use crate::reverse_map::{ReverseMap, Rows};
 
 /// All partitions have one hash, but for their later words.
 fn crowded() -> Builder<u64> {
@@ -367,4 +368,60 @@ fn a_damaged_view_is_not_merged() {
         }
     }
     assert!(damaged > 100, "{damaged}");
+}
+
+/// Who removes a key needs to know only of those that have the same place in another partition under its fingerprint.
+#[test]
+fn a_key_is_removed_by_those_that_are_alike() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    // Place 10 in partitions 1 and 7, and others.
+    let mut keys = vec![32 + 10, 32 + 11, 7 * 32 + 10, 9 * 32 + 31];
+    keys.iter().for_each(|key| assert!(set.insert(key).unwrap()));
+    assert_eq!(set.filter().fingerprints(), 1);
+    let (mut filter, partitions) = (set.filter().clone(), set.filter().partitions().clone());
+    let rows_like = |keys: &[u64], place: u64| {
+        let mut rows = Rows::new();
+        for key in keys.iter().filter(|key| *key % 32 == place) {
+            rows.push(partitions.coded(key).row());
+        }
+        rows
+    };
+    while let Some(key) = keys.first().copied() {
+        let coded = partitions.coded(&key);
+        let mut remove = coded.remove().among_alike();
+        loop {
+            match remove.step(&mut filter).unwrap() {
+                Step::Rows(wanted) => {
+                    assert_eq!(wanted.like(), Some(coded.bytes()));
+                    remove.rows(rows_like(&keys, key % 32));
+                }
+                Step::Delete(row) => {
+                    assert_eq!(row.key, coded.bytes());
+                    remove.answer(true);
+                }
+                Step::Done(was_there) => break assert!(was_there),
+                step => panic!("{step:?}"),
+            }
+        }
+        keys.remove(0);
+        assert!(keys.iter().all(|key| filter.contains(key)), "{keys:?} after {key}");
+        let places: BTreeSet<u64> = keys.iter().map(|key| key % 32).collect();
+        assert!((0..32).all(|place| filter.contains(&place) == places.contains(&place)), "{places:?}");
+        assert_eq!((filter.len(), filter.fingerprints()), (keys.len() as u64, u64::from(!keys.is_empty())));
+    }
+}
+
+/// An entry of hundreds of slots lies in a cluster as long, at every size. No table is less crowded because it is larger.
+#[test]
+fn full_partitions_do_not_make_a_table_grow() {
+    for max_range in [64, 1 << 10, 1 << 12] {
+        let mut random = Random(max_range);
+        let builder = Builder::<u64>::default().hasher(Hasher::fast()).max_range(max_range);
+        let mut set = builder.build_set(MemoryMap::new()).unwrap();
+        let keys = (6 * max_range).max(20_000);
+        (0..keys).for_each(|_| assert!(set.insert(&random.below(2 * keys)).is_ok()));
+        let bits = set.filter().size_in_bytes() as f64 * 8.0 / keys as f64;
+        assert!(bits < 12.0, "{bits} bits per key with ranges of {max_range}");
+        set.validate().unwrap();
+    }
 }
