@@ -30,6 +30,7 @@ fn first_line(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::Adaptive => "twiceshy store",
         StoreKind::Ordered => "twiceshy ordered store",
+        StoreKind::List => "twiceshy list",
     }
 }
 
@@ -175,7 +176,8 @@ impl<F: Kept> Durable<F> {
         let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
         let mark = Mark { keys, ..extent.last };
         let (number, history) = (mark.number, random()?);
-        let journal = Journal { mark, number, history, records, retry_at: 0, learned: Vec::new(), is_saved };
+        let (retry_at, learned, in_doubt) = (0, Vec::new(), Vec::new());
+        let journal = Journal { mark, number, history, records, retry_at, learned, in_doubt, is_saved };
         let durable = Self {
             engine,
             rows,
@@ -224,6 +226,7 @@ fn kind_of(filter: u8) -> Option<StoreKind> {
     match filter {
         2 => Some(StoreKind::Adaptive),
         4 => Some(StoreKind::Ordered),
+        8 => Some(StoreKind::List),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::{Reader, ValueOf};
 use crate::codec::string::{Entry, Payload};
-use crate::error::{RebuildError, SetError};
+use crate::error::{OnBothLists, RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
@@ -23,7 +23,7 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
         RebuildError::Lookup(error) => SetError::Map(error),
         RebuildError::DifferentHash => SetError::DifferentHash,
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
-        RebuildError::OnBothLists { key } => SetError::OnBothLists { key },
+        RebuildError::OnBothLists(error) => error.into(),
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
         RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
@@ -101,7 +101,7 @@ where
     };
     let rebuilt = rebuilt(&merged, reader, &[], &union);
     match on_both.take() {
-        Some(key) => Err(RebuildError::OnBothLists { key }),
+        Some(key) => Err(OnBothLists { key }.into()),
         None => rebuilt.map(|rebuilt| *core = rebuilt),
     }
 }
