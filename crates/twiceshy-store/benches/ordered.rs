@@ -8,6 +8,8 @@
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 mod common;
+#[path = "common/disk.rs"]
+mod disk;
 #[path = "common/turns.rs"]
 mod turns;
 
@@ -21,6 +23,7 @@ use twiceshy_store::{Durability, EngineKind, OrderedStore};
 use twiceshy_testkit::mix;
 
 use common::value;
+use disk::bytes_below;
 use turns::{by_turns, ratio, speed};
 
 const ABOUT: &str =
@@ -267,16 +270,6 @@ fn bytes_of(kind: EngineKind, path: &Path, rows: &[Vec<u8>]) -> u64 {
     engine.compact().expect("there is room");
     drop(engine);
     bytes_below(path)
-}
-
-fn bytes_below(path: &Path) -> u64 {
-    let metadata = std::fs::metadata(path).expect("it was written");
-    if !metadata.is_dir() {
-        // fjall makes its journals 64 MB long beforehand; all rows are in tables.
-        return if path.extension().is_some_and(|extension| extension == "jnl") { 0 } else { metadata.len() };
-    }
-    let entries = std::fs::read_dir(path).expect("it was written");
-    entries.map(|entry| bytes_below(&entry.expect("it was written").path())).sum()
 }
 
 /// What can be measured.

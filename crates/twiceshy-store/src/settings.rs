@@ -89,17 +89,20 @@ pub enum StoreKind {
     Adaptive,
     /// An [`OrderedStore`](crate::OrderedStore).
     Ordered,
+    /// A [`YesNoStore`](crate::YesNoStore).
+    List,
 }
 
 impl StoreKind {
     /// All of them.
-    pub(crate) const ALL: [Self; 2] = [Self::Adaptive, Self::Ordered];
+    pub(crate) const ALL: [Self; 3] = [Self::Adaptive, Self::Ordered, Self::List];
 
     /// What it is called in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Adaptive => "a store",
             Self::Ordered => "an ordered store",
+            Self::List => "a list",
         }
     }
 

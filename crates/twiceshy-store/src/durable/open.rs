@@ -31,6 +31,7 @@ fn first_line(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::Adaptive => "twiceshy store",
         StoreKind::Ordered => "twiceshy ordered store",
+        StoreKind::List => "twiceshy list",
     }
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn describe(files: &dyn Files) -> Result<Option<Description>, StoreEr
     let id = field("id").and_then(|id| u128::from_str_radix(&id, 16).ok());
     let id = id.ok_or_else(|| damaged("has no id"))?.to_be_bytes();
     let keys = match kind {
-        StoreKind::Adaptive => None,
+        StoreKind::Adaptive | StoreKind::List => None,
         StoreKind::Ordered => {
             let keys = field("keys").and_then(|keys| KeyType::of_line(&keys));
             Some(keys.ok_or_else(|| damaged("does not say what keys are"))?)
@@ -173,7 +174,8 @@ impl<F: Kept> Durable<F> {
         let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
         let mark = Mark { keys, ..extent.last };
         let (number, history) = (mark.number, random()?);
-        let journal = Journal { mark, number, history, records, retry_at: 0, learned: Vec::new(), is_saved };
+        let (retry_at, learned, in_doubt) = (0, Vec::new(), Vec::new());
+        let journal = Journal { mark, number, history, records, retry_at, learned, in_doubt, is_saved };
         let durable = Self {
             engine,
             rows,
@@ -222,6 +224,7 @@ fn kind_of(filter: u8) -> Option<StoreKind> {
     match filter {
         2 => Some(StoreKind::Adaptive),
         4 => Some(StoreKind::Ordered),
+        8 => Some(StoreKind::List),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use crate::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Keys, all of which the filter covers.
+    /// Keys, on both lists if it is a list. The filter knows all of them.
     pub keys: u64,
     /// Fingerprints in the filter.
     pub fingerprints: u64,

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::{Reader, ValueOf};
 use crate::codec::string::{Entry, Payload};
-use crate::error::{RebuildError, SetError};
+use crate::error::{OnBothLists, RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
@@ -25,7 +25,7 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
         RebuildError::DifferentPartitions => SetError::DifferentPartitions,
         RebuildError::Invalid(what) => SetError::Inconsistent(what),
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
-        RebuildError::OnBothLists { key } => SetError::OnBothLists { key },
+        RebuildError::OnBothLists(error) => error.into(),
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
         RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
@@ -103,7 +103,7 @@ where
     };
     let rebuilt = rebuilt(&merged, reader, &[], &union);
     match on_both.take() {
-        Some(key) => Err(RebuildError::OnBothLists { key }),
+        Some(key) => Err(OnBothLists { key }.into()),
         None => rebuilt.map(|rebuilt| *core = rebuilt),
     }
 }

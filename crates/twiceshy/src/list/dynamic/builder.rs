@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::{ListFilter, Lists, YesNoList};
 use crate::codec::string::Tags;
-use crate::error::{BuildError, RebuildError};
+use crate::error::{BuildError, OnBothLists, RebuildError};
 use crate::filter::adaptive::{self, Growth};
 use crate::filter::core::{Core, Filling};
 use crate::filter::settings::as_for_points;
@@ -88,7 +88,7 @@ impl Builder {
     /// assert_eq!((list.yes_len(), list.no_len()?), (2, 1));
     ///
     /// let both = YesNoList::builder().from_lists(["ant"], ["bee", "ant"]);
-    /// assert!(matches!(both, Err(RebuildError::OnBothLists { key }) if key == b"ant"));
+    /// assert!(matches!(both, Err(RebuildError::OnBothLists(both)) if both.key == b"ant"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_lists<Y: Key, N: Key>(
@@ -105,7 +105,7 @@ impl Builder {
         let is_same = |one: &(u64, Box<[u8]>, Answer), other: &(u64, Box<[u8]>, Answer)| one.1 == other.1;
         let is_on_both = |pair: &&[_]| is_same(&pair[0], &pair[1]) && pair[0].2 != pair[1].2;
         if let Some(both) = keys.windows(2).find(is_on_both) {
-            return Err(RebuildError::OnBothLists { key: both[0].1.to_vec() });
+            return Err(OnBothLists { key: both[0].1.to_vec() }.into());
         }
         keys.dedup_by(|later, earlier| is_same(later, earlier));
         let yes = keys.iter().filter(|(_, _, list)| list.is_yes()).count();

@@ -7,12 +7,12 @@ use crate::error::SetError;
 use crate::filter::adaptive::{Adapted, Filter, Record, Ticket};
 use crate::filter::batch::{CHUNK, in_chunks};
 use crate::filter::core::Contains;
-use crate::filter::protocol::Adapt;
+use crate::filter::protocol::{Adapt, ReadOnly, Remove, drive};
 use crate::hash::{Hashes, KeyWords, hashed};
 use crate::key::Key;
 use crate::list::Answer;
 use crate::mem::Memory;
-use crate::reverse_map::{MemoryMap, ReverseMap};
+use crate::reverse_map::{Lookup, MemoryMap, ReverseMap};
 
 /// The filter of a [`YesNoList`], without keys: it answers as the list does, and cannot be changed.
 ///
@@ -72,6 +72,19 @@ impl<B: AsRef<[u8]>> ListFilter<B> {
     pub fn separate_record<K: Key + ?Sized>(&self, key: &K) -> Option<Record> {
         let bytes = key.key_bytes();
         self.separate_record_of(self.reader.row(bytes.as_ref(), Answer::No))
+    }
+}
+
+impl ListFilter {
+    /// Takes a key off the YES list whose row was removed from the database; call this afterwards. An error changes nothing.
+    pub fn remove_with<K: Key + ?Sized, L: Lookup + ?Sized>(
+        &mut self,
+        key: &K,
+        database: &L,
+    ) -> Result<(), SetError<L::Error>> {
+        let bytes = key.key_bytes();
+        let row = self.reader.row(bytes.as_ref(), Answer::Yes);
+        drive(self, &mut ReadOnly(database), Remove::after_its_row(row.hash, row.key)).map(drop)
     }
 }
 

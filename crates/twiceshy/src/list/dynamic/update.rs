@@ -4,7 +4,7 @@
 //! [protocol](crate::filter::protocol): there is room; the row; the filter, which cannot fail then.
 
 use super::YesNoList;
-use crate::error::SetError;
+use crate::error::{OnBothLists, SetError};
 use crate::filter::protocol::{Bar, Insert, Remove};
 use crate::key::Key;
 use crate::list::Answer;
@@ -51,7 +51,7 @@ impl<M: ReverseMap> YesNoList<M> {
     fn add(&mut self, key: &[u8], list: Answer) -> Result<bool, SetError<M::Error>> {
         let was_on = self.list_of(key).map_err(SetError::Map)?;
         if was_on.is_some_and(|other| other != list) {
-            return Err(SetError::OnBothLists { key: key.to_vec() });
+            return Err(OnBothLists { key: key.to_vec() }.into());
         }
         self.put_from(key, was_on, list)?;
         Ok(was_on.is_none())

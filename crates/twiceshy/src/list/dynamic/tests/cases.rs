@@ -106,11 +106,11 @@ fn lists_that_are_merged_are_cut_past_each_others_no_keys() {
     let (filter, map) = (against.filter().to_bytes(), against.map().clone());
     let other = list(&["1"], &["10110011"]);
     let error = against.merge_from(&other).unwrap_err();
-    assert!(matches!(&error, SetError::OnBothLists { key: both } if *both == key("10110011")), "{error}");
+    assert!(matches!(&error, SetError::OnBothLists(both) if both.key == key("10110011")), "{error}");
     assert!(against.filter().to_bytes() == filter && *against.map() == map);
     let mut filter = against.filter().clone();
     let error = filter.merge_from(other.filter(), against.map(), other.map()).unwrap_err();
-    assert!(matches!(error, RebuildError::OnBothLists { .. }), "{error}");
+    assert!(matches!(error, RebuildError::OnBothLists(_)), "{error}");
     assert_eq!(filter.to_bytes(), against.filter().to_bytes());
 }
 
@@ -144,6 +144,8 @@ fn a_rebuild_cuts_past_all_no_keys() {
     let loaded = builder.from_lists(&yes, &no).unwrap();
     check(&loaded, &["0101", "1011001"]);
     assert_eq!(loaded.map(), known.map());
+    let both = List::builder().hasher(hasher()).from_lists(&yes, no.iter().chain([&yes[0]]));
+    assert!(matches!(both, Err(RebuildError::OnBothLists(both)) if both.key == yes[0]));
 }
 
 /// The map is that of now, the filter older.

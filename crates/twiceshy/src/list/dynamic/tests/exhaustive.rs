@@ -90,7 +90,7 @@ impl Small {
     ) -> bool {
         let key = usize::from(number);
         match (self.keys[key], done) {
-            (Some(other), Err(SetError::OnBothLists { .. })) => {
+            (Some(other), Err(SetError::OnBothLists(_))) => {
                 assert!(!may_move && other != list);
                 false
             }

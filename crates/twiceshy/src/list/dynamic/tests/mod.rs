@@ -67,7 +67,7 @@ impl Checked {
             Some(other) if *other == list => assert!(!added.unwrap()),
             Some(_) => {
                 let key = key.to_le_bytes();
-                assert!(matches!(added, Err(SetError::OnBothLists { key: found }) if found == key));
+                assert!(matches!(added, Err(SetError::OnBothLists(both)) if both.key == key));
             }
         }
         self.check(list.is_yes());
@@ -164,7 +164,7 @@ impl Checked {
         let is_against = |(key, list): (&u16, &Answer)| self.keys.get(key).is_some_and(|mine| mine != list);
         let merged = self.list.merge_from(&other.list);
         if other.keys.iter().any(is_against) {
-            assert!(matches!(merged, Err(SetError::OnBothLists { .. })));
+            assert!(matches!(merged, Err(SetError::OnBothLists(_))));
             assert!(
                 self.list.filter().to_bytes() == filter && *self.list.map() == map,
                 "an error left a trace"
