@@ -9,10 +9,11 @@
 use libfuzzer_sys::fuzz_target;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
+use twiceshy::list::{Answer, ListFilter};
 use twiceshy::reverse_map::{MemoryMap, Rows};
 use twiceshy::{
     AdaptiveFilter, AdaptiveRangeFilter, AdaptiveRangeSet, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher,
-    QuotientFilter, RangeFilter,
+    QuotientFilter, RangeFilter, YesNoList,
 };
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
@@ -23,6 +24,7 @@ const ADAPTIVE: u8 = FilterKind::Adaptive as u8;
 const EXPANDABLE: u8 = FilterKind::Expandable as u8;
 const ADAPTIVE_RANGE: u8 = FilterKind::AdaptiveRange as u8;
 const RANGE: u8 = FilterKind::Range as u8;
+const LIST: u8 = FilterKind::List as u8;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
@@ -32,9 +34,9 @@ fuzz_target!(|data: &[u8]| {
         0 => examine_all(data),
         1 => {
             let mut bytes = rest.to_vec();
-            // A file of an expandable filter, or of one of ranges, stays one.
+            // A file of an expandable filter, of one of ranges, or of a list, stays one.
             let kind = match bytes.get(KIND) {
-                Some(&kept @ (EXPANDABLE | ADAPTIVE_RANGE | RANGE)) => kept,
+                Some(&kept @ (EXPANDABLE | ADAPTIVE_RANGE | RANGE | LIST)) => kept,
                 _ => kind,
             };
             seal(&mut bytes, kind);
@@ -105,14 +107,54 @@ fn examine_all(bytes: &[u8]) {
     examine_range(bytes);
     examine_adaptive_range(bytes);
     examine_set(bytes);
-    // The rows of a set of a few keys, with right checksums.
+    examine_list(bytes);
+    // What is an adaptive filter is that of a list, if it has no tags.
+    if bytes.get(KIND) == Some(&ADAPTIVE) {
+        let mut list = bytes.to_vec();
+        seal(&mut list, LIST);
+        let is_one =
+            AdaptiveFilter::from_bytes(bytes).is_ok_and(|filter| filter.iter().all(|entry| entry.tag == 0));
+        assert_eq!(ListFilter::from_bytes(&list).is_ok(), is_one);
+    }
+    // The rows of a set of a few keys, and of a list, with right checksums.
     if let Some((keys, rows)) = bytes.split_first_chunk::<3>() {
         let mut set =
             AdaptiveSet::builder().hasher(Hasher::fast()).build_set(MemoryMap::new()).expect("small");
         set.insert_batch(&keys.map(|key| [key])).expect("small");
-        let rows = rows_of_set(set.len(), rows);
-        examine_set(&[set.filter().to_bytes(), rows].concat());
+        examine_set(&[set.filter().to_bytes(), rows_of_set(set.len(), rows)].concat());
+        let [yes, no, count] = keys;
+        let builder = YesNoList::builder().hasher(Hasher::fast());
+        if let Ok(list) = builder.from_lists([[*yes]], [[*no]]) {
+            examine_list(&[list.filter().to_bytes(), rows_of_set(u64::from(*count), rows)].concat());
+        }
     }
+}
+
+/// What is read as a list is one, is written as it was, and answers every listed key rightly.
+fn examine_list(bytes: &[u8]) {
+    if let Ok(list) = YesNoList::read_from(bytes) {
+        list.validate().expect("what was read is valid");
+        list.iter().for_each(|(key, answer)| assert_eq!(list.query(key), answer));
+        let mut written = Vec::new();
+        list.write_to(&mut written).expect("memory can be written");
+        assert_eq!(written, bytes[..written.len()], "reading and writing changes bytes");
+    }
+    let Ok(view) = ListFilter::view(bytes) else {
+        assert!(ListFilter::from_bytes(bytes).is_err());
+        return;
+    };
+    let keys: Vec<u64> = hashes().collect();
+    let mut answers = vec![Answer::No; keys.len()];
+    view.query_batch(&keys, &mut answers);
+    keys.iter().zip(answers).for_each(|(key, answer)| assert_eq!(view.query(key), answer));
+    std::hint::black_box((
+        view.ticket("key"),
+        view.separate_record("key"),
+        view.lengths(),
+        format!("{view:?}"),
+    ));
+    let valid = view.validate().is_ok();
+    assert_eq!(ListFilter::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
 }
 
 /// Any bytes as a range filter: queries end, and what was read works.
@@ -197,7 +239,7 @@ fn seal(bytes: &mut [u8], kind: u8) {
     if bytes.len() < BODY {
         return;
     }
-    put(bytes, 0, b"twiceshy\x01\x00");
+    put(bytes, 0, b"twiceshy\x02\x00");
     put(bytes, KIND, &[kind]);
     reseal(bytes);
 }

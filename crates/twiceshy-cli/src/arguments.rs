@@ -1,4 +1,4 @@
-//! Numbers as people give them to several commands: rates, counts, sizes.
+//! Numbers as people give them to several commands: rates, counts, lengths of ranges, sizes.
 
 /// The error rate of every filter for which none is given.
 pub(crate) const ERROR_RATE: f64 = 0.001;
@@ -43,6 +43,14 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         ..1.0 => Err("it must be at least 1".into()),
         whole if whole <= MOST as f64 => Ok(whole as u64),
         _ => Err(format!("it may be at most {MOST}")),
+    }
+}
+
+/// The longest range that a filter is for, as a number of keys.
+pub(crate) fn max_range(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        keys @ ..=65_536 => Ok(keys),
+        _ => Err("it may be at most 65536, which takes 10 bits per key more than 64".into()),
     }
 }
 

@@ -61,8 +61,8 @@ fn names_of_files_become_urls() {
     assert_eq!(url(Path::new("/tmp/a b#c%/ä.html")), "file:///tmp/a%20b%23c%25/%C3%A4.html");
 }
 
-/// What is wrong with a page, as far as a browser can tell.
-fn complaints(loaded: &Loaded) -> Vec<String> {
+/// What is wrong with a page about these stores, as far as a browser can tell.
+fn complaints(loaded: &Loaded, stores: [&str; 4]) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut check = |is_fine: bool, what: String| {
         if !is_fine {
@@ -80,7 +80,7 @@ fn complaints(loaded: &Loaded) -> Vec<String> {
         let figure = dom.split_once(&format!("id=\"{id}\"")).map_or("", |(_, rest)| rest);
         let figure = figure.split("</figure>").next().unwrap_or("");
         check(figure.contains("<svg"), format!("there is no plot in {id}"));
-        for store in ["adaptive", "Bloom", "quotient", "no filter"] {
+        for store in stores {
             check(figure.contains(&format!(">{store}</text>")), format!("no {store} in {id}"));
         }
         let lines = figure.matches("<polyline").count();
@@ -101,9 +101,21 @@ fn complaints(loaded: &Loaded) -> Vec<String> {
 #[test]
 #[ignore = "needs chromium: apt-get install chromium, then cargo test -p twiceshy-cli --test page -- --ignored"]
 fn the_page_has_its_plots_and_no_script_fails() {
+    check(&[], ["adaptive", "Bloom", "quotient", "no filter"]);
+}
+
+#[test]
+#[ignore = "needs chromium: apt-get install chromium, then cargo test -p twiceshy-cli --test page -- --ignored"]
+fn the_page_of_ranges_has_its_plots_and_no_script_fails() {
+    check(&["--ranges"], ["adaptive", "prefix Bloom", "range", "no filter"]);
+}
+
+fn check(args: &[&str], stores: [&str; 4]) {
     let folder = TempDir::new().unwrap();
     let status = Command::new(env!("CARGO_BIN_EXE_twiceshy"))
-        .args(["race", "--keys", "3000", "--queries", "5000", "--error-rate", "0.01", "--out"])
+        .args(["race", "--keys", "3000", "--queries", "5000", "--error-rate", "0.01"])
+        .args(args)
+        .arg("--out")
         .arg(folder.path())
         // On a disk, so that there is a plot of cold files, too.
         .args(["--dir", env!("CARGO_TARGET_TMPDIR")])
@@ -111,7 +123,7 @@ fn the_page_has_its_plots_and_no_script_fails() {
         .status();
     assert!(status.unwrap().success());
     let page = folder.path().join("race.html");
-    assert_eq!(complaints(&load(&page, LAPTOP)), [""; 0]);
+    assert_eq!(complaints(&load(&page, LAPTOP), stores), [""; 0]);
 
     // Where things are, told by a script that the page does not have.
     let told = |script: &str, window| {
@@ -139,6 +151,11 @@ fn the_page_has_its_plots_and_no_script_fails() {
         let wider =
             told("document.documentElement.scrollWidth - document.documentElement.clientWidth", window);
         assert_eq!(wider, "0", "the page is wider than its window");
+        // Every text of a plot is within it.
+        let outside = "Array.from(document.querySelectorAll('figure svg text')).filter(text => { \
+            const [it, all] = [text, text.ownerSVGElement].map(part => part.getBoundingClientRect()); \
+            return it.left < all.left - 1 || it.right > all.right + 1; }).map(text => text.textContent).join()";
+        assert_eq!(told(outside, window), "", "texts that leave their plots");
     }
 
     // The test can fail: a script error, an error that comes later, and a plot that is missing.
@@ -147,7 +164,7 @@ fn the_page_has_its_plots_and_no_script_fails() {
         assert!(original.contains(from));
         let page = folder.path().join("broken.html");
         fs::write(&page, original.replacen(from, to, 1)).unwrap();
-        complaints(&load(&page, LAPTOP)).join("; ")
+        complaints(&load(&page, LAPTOP), stores).join("; ")
     };
     let early = broken("\"use strict\";", "\"use strict\"; missing();");
     assert!(early.contains("did not come to its end") && early.contains("in the console"), "{early}");

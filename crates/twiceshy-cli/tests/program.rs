@@ -6,7 +6,7 @@ use std::fs;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "race",
     "filter build",
     "filter query",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 16] = [
     "store import",
     "store insert",
     "store get",
+    "store range",
     "store remove",
     "store stats",
     "store verify",
@@ -125,7 +126,7 @@ fn the_walk_of_the_readme_works_and_says_what_it_shows() {
         commands += &format!("{command}\n");
         expected += &format!("{shown}\n");
     }
-    assert_eq!(script.lines().count(), 6, "{script}");
+    assert_eq!(script.lines().count(), 9, "{script}");
     let run = Sandbox::new().shell(&commands).ok();
     assert_eq!(run.text(), expected);
 }

@@ -91,20 +91,41 @@ fn without_times(value: &mut Value) {
     }
 }
 
+/// What is said in a race of keys, and in a race of ranges instead.
+const OF_KEYS: [&str; 6] = ["Bloom", "quotient", "Zipf", "absent keys", "for new keys:", "same keys again"];
+const OF_RANGES: [&str; 7] = [
+    "prefix Bloom",
+    "range",
+    "correlated",
+    "Close to keys",
+    "empty ranges",
+    "for ranges anywhere:",
+    "same ranges again",
+];
+
 #[test]
 fn a_race_ends_with_a_table_a_summary_and_two_files() {
-    for engine in ["fjall", "redb"] {
+    for args in [
+        ["--engine", "fjall"].as_slice(),
+        &["--engine", "redb"],
+        &["--engine", "fjall", "--ranges"],
+        &["--engine", "redb", "--ranges"],
+    ] {
+        let (engine, is_of_ranges) = (args[1], args.len() > 2);
         let folder = TempDir::new().unwrap();
-        let output = whole_race(folder.path(), &["--engine", engine]);
+        let output = whole_race(folder.path(), args);
         assert_done(&output);
         let said = text(&output.stdout);
+        let (special, others): (&[&str], &[&str]) =
+            if is_of_ranges { (&OF_RANGES, &OF_KEYS[1..]) } else { (&OF_KEYS, &OF_RANGES[2..]) };
+        for part in special {
+            assert!(in_one_line(&output).contains(part), "no {part:?} in: {said}");
+        }
+        assert!(!others.iter().any(|part| in_one_line(&output).contains(part)), "{said}");
         for part in [
             "adaptive",
-            "Bloom",
-            "quotient",
             "no filter",
             "uniform",
-            "Zipf",
             "attack 10 %",
             "bits/key",
             "Under attack:",
@@ -135,6 +156,8 @@ fn a_race_ends_with_a_table_a_summary_and_two_files() {
         ] {
             assert!(page.contains(part), "no {part:?} in the page");
         }
+        assert_eq!(page.contains("ranges beside keys"), is_of_ranges);
+        assert_eq!(page.contains("absent keys"), !is_of_ranges);
         let foreign = page.replace("http://www.w3.org/2000/svg", "");
         assert!(
             !foreign.contains("http") && !foreign.contains("src=") && !foreign.contains("class=\"warning\"")
@@ -144,10 +167,20 @@ fn a_race_ends_with_a_table_a_summary_and_two_files() {
 
 #[test]
 fn the_sums_of_the_figures_agree() {
+    for special in [[].as_slice(), &["--ranges"]] {
+        sums_agree(special);
+    }
+}
+
+fn sums_agree(special: &[&str]) {
     let folder = TempDir::new().unwrap();
-    let output = race(folder.path(), &["--adversary", "5,50%", "--error-rate", "0.02", "--json"]);
+    let args = ["--adversary", "5,50%", "--error-rate", "0.02", "--json"];
+    let output = race(folder.path(), &[&args, special].concat());
     assert_done(&output);
     let report = json(folder.path());
+    let max_range = report["settings"]["max_range"].as_u64();
+    assert_eq!(max_range, special.first().map(|_| 32));
+    assert_eq!(report["settings"]["skew"].is_null(), max_range.is_some());
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), report);
     assert_eq!(report["settings"]["keys"], 3000);
     assert_eq!(report["settings"]["adversary_percent"], serde_json::json!([5.0, 50.0]));
@@ -162,7 +195,7 @@ fn the_sums_of_the_figures_agree() {
         for phase in phases {
             let count = |of: &Value, name: &str| of[name].as_u64().unwrap();
             assert_eq!(count(phase, "queries"), 4000);
-            // All keys are absent: whatever reaches the engine is a false positive.
+            // All keys are absent, and all ranges are empty: whatever reaches the engine is a false positive.
             assert_eq!(count(phase, "engine_lookups"), count(phase, "false_positives"));
             for name in ["queries", "replayed", "engine_lookups", "false_positives", "learning_lookups"] {
                 let sum: u64 =
@@ -209,6 +242,80 @@ fn an_attack_helps_against_every_filter_but_the_adaptive_one() {
     }
 }
 
+/// What the race of ranges is for: beside keys, and under attack.
+#[test]
+fn only_the_adaptive_range_filter_holds_its_rate_in_all_phases() {
+    for engine in ["fjall", "redb"] {
+        let folder = TempDir::new().unwrap();
+        let args = [
+            "--ranges",
+            "--engine",
+            engine,
+            "--error-rate",
+            "0.2",
+            "--queries",
+            "20000",
+            "--adversary",
+            "10",
+        ];
+        assert_done(&race(folder.path(), &args));
+        let report = json(folder.path());
+        assert_eq!(report["phases"][1], serde_json::json!({ "kind": "correlated" }));
+        let mistakes = |store: &Value| {
+            [0, 1, 2].map(|phase| store["phases"][phase]["false_positives"].as_f64().unwrap())
+        };
+        let names = report["stores"].as_array().unwrap().iter().map(|store| store["name"].as_str().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["adaptive", "prefix Bloom", "range", "no filter"]);
+        for store in report["stores"].as_array().unwrap() {
+            let [anywhere, beside, attacked] = mistakes(store);
+            // Some hundred or so; seven standard deviations.
+            let about = |now: f64| now <= anywhere + 7.0 * anywhere.sqrt();
+            match store["name"].as_str().unwrap() {
+                "adaptive" => {
+                    assert!(
+                        anywhere > 50.0 && about(beside) && about(attacked),
+                        "{anywhere} {beside} {attacked}"
+                    );
+                    assert!(store["phases"][0]["learning_lookups"].as_f64().unwrap() >= anywhere);
+                }
+                "prefix Bloom" => {
+                    assert!(
+                        (9_000.0..11_000.0).contains(&beside) && attacked > 1_700.0,
+                        "{beside} {attacked}"
+                    );
+                }
+                "range" => {
+                    assert!(about(beside) && attacked > anywhere + 1_700.0, "{anywhere} {beside} {attacked}")
+                }
+                _ => assert_eq!([anywhere, beside, attacked], [20_000.0; 3]),
+            }
+        }
+    }
+}
+
+/// From single keys to the longest ranges.
+#[test]
+fn ranges_of_any_length() {
+    for max_range in ["1", "2", "100", "65536"] {
+        let folder = TempDir::new().unwrap();
+        let args = ["--ranges", "--max-range", max_range, "--keys", "2000", "--queries", "2000"];
+        assert_done(&race(folder.path(), &args));
+        let report = json(folder.path());
+        assert_eq!(report["settings"]["max_range"].as_u64(), max_range.parse().ok());
+        for store in report["stores"].as_array().unwrap() {
+            assert_eq!(store["present"]["engine_lookups"], 2000);
+            let beside = store["phases"][1]["false_positives"].as_u64().unwrap();
+            match store["name"].as_str().unwrap() {
+                "no filter" => assert_eq!(beside, 2_000),
+                // A range of one key has a prefix of its own.
+                "prefix Bloom" if max_range != "1" => assert!((400..1_600).contains(&beside), "{beside}"),
+                // Slots of a range filter are a power of two, so that it may have few bits left.
+                _ => assert!(beside < 100, "{beside}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_makes_the_same_mistakes() {
     let figures = |args: &[&str], seed: &str| {
@@ -219,37 +326,31 @@ fn the_same_seed_makes_the_same_mistakes() {
         report
     };
     for args in [
-        ["--engine", "redb", "--queries", "10000", "--keys", "3000", "--adversary", "1,3"],
+        ["--engine", "redb", "--queries", "10000", "--keys", "3000", "--adversary", "1,3"].as_slice(),
         // So many mistakes that the filter grows during the race, which is done in the background.
-        ["--engine", "fjall", "--queries", "60000", "--keys", "62200", "--adversary", "10"],
+        &["--engine", "fjall", "--queries", "60000", "--keys", "62200", "--adversary", "10"],
+        &["--engine", "redb", "--queries", "20000", "--keys", "3000", "--adversary", "10", "--ranges"],
     ] {
-        let first = figures(&args, "1");
+        let first = figures(args, "1");
         let adaptive = &first["stores"][0];
         let has_grown = adaptive["filter_bytes"].as_u64() > adaptive["filter_bytes_loaded"].as_u64();
         assert!(has_grown || args[1] == "redb", "{adaptive}");
-        assert_eq!(first, figures(&args, "1"));
-        assert_ne!(first["stores"], figures(&args, "8")["stores"]);
+        assert_eq!(first, figures(args, "1"));
+        assert_ne!(first["stores"], figures(args, "8")["stores"]);
     }
 }
 
 #[test]
 fn the_command_on_the_page_runs_the_same_race() {
+    for special in [["--skew", "0.9"].as_slice(), &["--ranges", "--max-range", "100"]] {
+        runs_the_same_race(special);
+    }
+}
+
+fn runs_the_same_race(special: &[&str]) {
     let folder = TempDir::new().unwrap();
-    assert_done(&race(
-        folder.path(),
-        &[
-            "--skew",
-            "0.9",
-            "--adversary",
-            "2.5",
-            "--cache",
-            "1M",
-            "--latency",
-            "5us",
-            "--equal-rate",
-            "--no-cold",
-        ],
-    ));
+    let args = ["--adversary", "2.5", "--cache", "1M", "--latency", "5us", "--equal-rate", "--no-cold"];
+    assert_done(&race(folder.path(), &[&args, special].concat()));
     let mut first = json(folder.path());
     let command = first["settings"]["command"].as_str().unwrap().to_owned();
     let args: Vec<_> = command.split(' ').skip(2).collect();
@@ -316,8 +417,14 @@ fn values_that_make_no_sense_are_refused_with_a_remedy() {
         (["--latency", "5"], "100us"),
         (["--seed", "x"], "--seed"),
         (["--nothing", "1"], "--nothing"),
+        (["--max-range", "0"], "at least 1"),
+        (["--max-range", "65537"], "65536"),
+        (["--max-range", "5"], "--ranges"),
+        (["--ranges --skew", "1"], "cannot be used with"),
+        (["--ranges --key-file", "keys"], "cannot be used with"),
+        (["--ranges --error-rate", "1e-300"], "more usual --error-rate"),
     ] {
-        let args = [format!("{}={}", args[0], args[1])];
+        let args: Vec<_> = format!("{}={}", args[0], args[1]).split(' ').map(str::to_owned).collect();
         let dir = folder.path().join("dir");
         fs::create_dir_all(&dir).unwrap();
         let output =
@@ -433,6 +540,25 @@ fn filters_have_the_same_memory_or_the_same_rate() {
     );
     assert!(page.contains("same memory when they were loaded"));
     run(&["--error-rate", "0.9", "--equal-rate"]);
+    // And with ranges.
+    let (report, _, _) = run(&["--ranges", "--error-rate", "0.01"]);
+    for twin in [1, 2] {
+        let share = memory(&report, twin) / memory(&report, 0);
+        assert!((0.9..=1.0).contains(&share), "{share}");
+    }
+    assert!(mistakes(&report, 1) < mistakes(&report, 0));
+    let (report, _, _) = run(&["--ranges", "--error-rate", "0.05", "--equal-rate"]);
+    for twin in [1, 2] {
+        let (share, mistakes) = (memory(&report, twin) / memory(&report, 0), mistakes(&report, twin));
+        assert!(share < 1.0 && (100..1_600).contains(&mistakes), "{twin}: {share}, {mistakes}");
+    }
+    // A range filter whose slots are mostly empty does not fit into what the adaptive one has.
+    let (report, said, page) = run(&["--ranges", "--error-rate", "0.9"]);
+    assert!(memory(&report, 2) > memory(&report, 0));
+    for said in [said, page] {
+        assert!(said.contains("but the range filter, which does not fit into it"), "{said}");
+    }
+    run(&["--ranges", "--error-rate", "0.9", "--equal-rate"]);
 }
 
 /// Where files can be evicted from the operating system's cache, a lookup is slower then.

@@ -16,12 +16,20 @@ use serde_json::json;
 use twiceshy::AdaptiveFilter;
 
 const ENGINES: [&str; 2] = ["fjall", "redb"];
+/// What stores are made with: all of them do the same with keys that are bytes.
+const STORES: [&str; 3] = ["--engine fjall", "--engine redb", "--engine fjall --ordered --key-type bytes"];
+
+fn engine_of(options: &str) -> &str {
+    options.split(' ').nth(1).unwrap()
+}
 
 /// A sandbox with a store of two animals.
-fn legs(engine: &str) -> Sandbox {
+fn legs(options: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let made = sandbox.run(&format!("store create legs --engine {engine}")).ok();
-    assert_eq!(made.text(), format!("legs: a new store on {engine}\n"));
+    let made = sandbox.run(&format!("store create legs {options}")).ok();
+    let said =
+        if options.contains("--ordered") { "legs: a new ordered store on " } else { "legs: a new store on " };
+    assert!(made.text().starts_with(&format!("{said}{}", engine_of(options))), "{}", made.text());
     sandbox.feed("store import legs", b"ant\tsix\nspider\teight\n").ok();
     sandbox
 }
@@ -44,8 +52,8 @@ fn holds(sandbox: &Sandbox, store: &str, rows: &str) {
 
 #[test]
 fn rows_come_and_go() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         assert_eq!(sandbox.run("store get legs spider ant").ok().text(), "eight\nsix\n");
         assert_eq!(sandbox.run("store get legs ant bee spider").status(1).text(), "six\neight\n");
         assert_eq!(sandbox.run("store get --with-key legs ant bee").status(1).text(), "ant\tsix\n");
@@ -97,8 +105,8 @@ fn json_is_as_documented() {
 #[test]
 fn every_byte_goes_in_and_comes_out() {
     let all: Vec<u8> = (0..=255).collect();
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let (sandbox, engine) = (legs(options), engine_of(options));
         sandbox.write("all", &all);
         let key = |bytes: &'static [u8]| OsStr::from_bytes(bytes);
         let store = |command: &'static str| ["store", command, "legs"].map(OsStr::new);
@@ -137,7 +145,7 @@ fn every_byte_goes_in_and_comes_out() {
 
 #[test]
 fn lines_may_end_in_any_way() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     sandbox.write("rows", b"\r\n\nbee\tsix\r\nant\t\n\n\tno key\ncow\t4\t5 \r\n\\x41\t\\r\r\nlast\tline");
     let done = sandbox.run("store import legs rows").ok();
     assert_eq!(done.text(), "6 rows imported: 5 new, 1 replaced; the store has 7 keys\n");
@@ -153,7 +161,7 @@ fn lines_may_end_in_any_way() {
 
 #[test]
 fn a_wrong_line_is_named_and_those_before_it_are_in() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     let before = rows(0..10_000);
     for (line, what) in
         [("no tab", "no tab"), ("a\tb\\q", r"\q is no escape"), ("a\\x4\tb", r"\x4 is no escape")]
@@ -191,8 +199,8 @@ fn a_wrong_line_is_named_and_those_before_it_are_in() {
 
 #[test]
 fn bad_lines_are_put_aside_if_that_is_asked_for() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let good = rows(0..10_000);
         // More than a batch of them in one place, some between rows, and one at the end without an end.
         let nonsense: String = (0..9_000).map(|number| format!("nonsense {number}\n")).collect();
@@ -224,8 +232,8 @@ fn bad_lines_are_put_aside_if_that_is_asked_for() {
 
 #[test]
 fn keys_come_from_files_and_from_standard_input() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let many = rows(0..9_000);
         sandbox.feed("store import legs", many.as_bytes()).ok();
         let keys = common::numbers(10_000);
@@ -278,7 +286,7 @@ fn keys_come_from_files_and_from_standard_input() {
 
 #[test]
 fn stores_are_made_where_nothing_is() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     for engine in ENGINES {
         sandbox.run(&format!("store create legs --engine {engine}")).fails(&["legs is a store already"]);
     }
@@ -316,14 +324,14 @@ fn stores_are_made_where_nothing_is() {
 
 #[test]
 fn a_store_that_cannot_be_made_leaves_nothing() {
-    for engine in ENGINES {
+    for options in STORES {
         let sandbox = Sandbox::new();
         fs::create_dir(sandbox.path("empty")).unwrap();
         let mut failures = 0;
         // The least that is enough is found by trying: so it fails at every file that it writes.
         'limits: for blocks in [0, 1, 2, 4, 16, 64, 256, 1_024, 4_096] {
             for folder in ["empty", "new/one"] {
-                let create = format!("store create --engine {engine} {folder}");
+                let create = format!("store create {options} {folder}");
                 let run = sandbox.shell(&format!("trap '' XFSZ; ulimit -f {blocks}; twiceshy {create}"));
                 if run.status.success() {
                     break 'limits;
@@ -338,17 +346,18 @@ fn a_store_that_cannot_be_made_leaves_nothing() {
                 fs::create_dir_all(sandbox.path("empty")).unwrap();
             }
         }
-        assert!(failures >= 4, "{engine}: {failures}");
+        assert!(failures >= 4, "{options}: {failures}");
     }
 }
 
 #[test]
 fn a_store_that_was_half_made_is_said_to_be_so() {
-    for (engine, file) in ENGINES.into_iter().zip(["rows.fjall/version", "rows.redb"]) {
-        let sandbox = legs(engine);
+    let files = ["rows.fjall/version", "rows.redb", "rows.fjall/version"];
+    for (options, file) in STORES.into_iter().zip(files) {
+        let sandbox = legs(options);
         fs::remove_file(sandbox.path("legs/twiceshy-store")).unwrap();
         sandbox.write(&format!("legs/{file}"), "half");
-        let create = format!("store create legs --engine {engine}");
+        let create = format!("store create legs {options}");
         let run = sandbox.run(&create).fails(&["legs is no complete store", "remove the folder"]);
         assert!(!run.err.contains("legs: "), "the folder is named once: {}", run.err);
         // It may be more than that: nothing is removed.
@@ -367,6 +376,7 @@ fn a_store_that_is_not_there_is_named_with_the_remedy() {
             "import F",
             "insert F a b",
             "get F a",
+            "range F a b",
             "remove F a",
             "stats F",
             "verify F",
@@ -383,8 +393,8 @@ fn a_store_that_is_not_there_is_named_with_the_remedy() {
 
 #[test]
 fn stats_say_what_there_is() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let (sandbox, engine) = (legs(options), engine_of(options));
         sandbox.feed("store import legs", rows(0..5_000).as_bytes()).ok();
         let stats = &sandbox.run("store stats --json legs").ok().json()[0];
         assert_eq!((&stats["engine"], &stats["keys"]), (&engine.into(), &5_002.into()));
@@ -421,8 +431,8 @@ fn can_be_imported_again(sandbox: &Sandbox, rows: &str) {
 
 #[test]
 fn an_interrupted_import_says_how_far_it_came_and_can_be_repeated() {
-    for (engine, name) in ENGINES.into_iter().zip(["INT", "TERM"]) {
-        let sandbox = legs(engine);
+    for (options, name) in STORES.into_iter().zip(["INT", "TERM", "HUP"]) {
+        let sandbox = legs(options);
         let rows = rows(0..50_000);
         let child = half_imported(&sandbox, &rows);
         signal(&child, name);
@@ -441,7 +451,7 @@ fn an_interrupted_import_says_how_far_it_came_and_can_be_repeated() {
 
 #[test]
 fn an_import_that_is_to_go_on_goes_on() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     let mut command = sandbox.command("sh");
     command
         .args(["-c", "trap '' HUP; exec \"$TWICESHY\" store import legs -"])
@@ -457,8 +467,8 @@ fn an_import_that_is_to_go_on_goes_on() {
 
 #[test]
 fn a_killed_import_can_be_repeated() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let rows = rows(0..50_000);
         let child = half_imported(&sandbox, &rows);
         signal(&child, "KILL");
@@ -469,8 +479,8 @@ fn a_killed_import_can_be_repeated() {
 
 #[test]
 fn a_store_is_open_once() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let child = half_imported(&sandbox, &rows(0..20_000));
         sandbox.run("store get legs ant").fails(&["legs is open in another program", "wait"]);
         sandbox.run("store create legs").fails(&["legs"]);
@@ -482,7 +492,7 @@ fn a_store_is_open_once() {
 
 #[test]
 fn an_export_is_complete_or_not_there() {
-    let sandbox = legs("redb");
+    let sandbox = legs(STORES[1]);
     let all = rows(0..20_000);
     sandbox.feed("store import legs", all.as_bytes()).ok();
     sandbox.run("store export legs rows.tsv").ok();
@@ -527,7 +537,7 @@ fn an_export_is_complete_or_not_there() {
 
 #[test]
 fn an_interrupted_export_leaves_nothing() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     sandbox.feed("store import legs", rows(0..50_000).as_bytes()).ok();
     let is_writing = |sandbox: &Sandbox| sandbox.names().iter().any(|name| name.starts_with(".twiceshy-"));
     let mut was_interrupted = false;
@@ -550,7 +560,7 @@ fn an_interrupted_export_leaves_nothing() {
 
 #[test]
 fn whoever_has_read_enough_hears_nothing() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     sandbox.feed("store import legs", rows(0..50_000).as_bytes()).ok();
     let mut child = sandbox.start("store export legs");
     let mut line = String::new();
@@ -562,8 +572,8 @@ fn whoever_has_read_enough_hears_nothing() {
 
 #[test]
 fn without_space_an_import_says_so_and_can_be_repeated() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let rows: String = (0..20_000).map(|number| format!("{number}\t{}\n", "x".repeat(200))).collect();
         sandbox.write("rows.tsv", &rows);
         let limited = "trap '' XFSZ; ulimit -f 2000; twiceshy store import legs rows.tsv";
@@ -579,7 +589,7 @@ fn without_space_an_import_says_so_and_can_be_repeated() {
 
 #[test]
 fn long_keys_and_values() {
-    let sandbox = legs("fjall");
+    let sandbox = legs(STORES[0]);
     let (key, value) = ("k".repeat(10 << 20), "v".repeat(10 << 20));
     sandbox.write("rows.tsv", format!("{key}\tshort\nshort\t{value}\r\n{key}2\t{value}2"));
     sandbox.run("store import legs rows.tsv").ok();
@@ -593,8 +603,8 @@ fn long_keys_and_values() {
 
 #[test]
 fn a_lost_or_damaged_snapshot_is_made_anew_and_that_is_said() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         let snapshot = sandbox.path("legs/filter.snapshot");
         let good = fs::read(&snapshot).unwrap();
         let mut flipped = good.clone();
@@ -618,8 +628,8 @@ fn a_lost_or_damaged_snapshot_is_made_anew_and_that_is_said() {
 
 #[test]
 fn a_change_is_done_even_if_the_filter_cannot_be_saved() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let sandbox = legs(options);
         // Where the snapshot would be written.
         let in_the_way = sandbox.path("legs/filter.snapshot.unfinished");
         fs::create_dir(&in_the_way).unwrap();
@@ -665,8 +675,8 @@ fn without_space_removing_counts_only_what_is_gone() {
 
 #[test]
 fn damaged_stores_are_refused() {
-    for engine in ENGINES {
-        let sandbox = legs(engine);
+    for options in STORES {
+        let (sandbox, engine) = (legs(options), engine_of(options));
         let description = sandbox.path("legs/twiceshy-store");
         let good = fs::read_to_string(&description).unwrap();
         for (bad, words) in [
@@ -701,7 +711,7 @@ fn damaged_stores_are_refused() {
 #[test]
 fn verify_finds_a_filter_that_does_not_know_the_keys_and_rebuild_mends_it() {
     for engine in ENGINES {
-        let sandbox = legs(engine);
+        let sandbox = legs(&format!("--engine {engine}"));
         let path = sandbox.path("legs/filter.snapshot");
         let bytes = fs::read(&path).unwrap();
         // docs/format.md: 64 bytes, which have a checksum of their own, then a filter.

@@ -3,10 +3,13 @@
 //! ```sh
 //! cargo bench -p twiceshy-store --bench ordered                       # a million keys, some minutes
 //! cargo bench -p twiceshy-store --bench ordered -- --engine fjall --keys 200000
+//! cargo bench -p twiceshy-store --bench ordered -- --part attack --engine redb --max-range 32
 //! ```
 #![allow(clippy::print_stdout, reason = "a table is what it is for")]
 
 mod common;
+#[path = "common/disk.rs"]
+mod disk;
 #[path = "common/turns.rs"]
 mod turns;
 
@@ -20,6 +23,7 @@ use twiceshy_store::{Durability, EngineKind, OrderedStore};
 use twiceshy_testkit::mix;
 
 use common::value;
+use disk::bytes_below;
 use turns::{by_turns, ratio, speed};
 
 const ABOUT: &str =
@@ -60,11 +64,15 @@ fn main() {
         CACHE_BYTES >> 20,
     );
     for &kind in &options.engines {
-        compare(kind, &options);
-        for max_range in [1, 32, 1_024] {
-            attack(kind, &options, max_range);
+        if options.has(Part::Compare) {
+            compare(kind, &options);
         }
-        weigh(kind, &options);
+        if options.has(Part::Attack) {
+            options.max_ranges.iter().for_each(|&max_range| attack(kind, &options, max_range));
+        }
+        if options.has(Part::Weigh) {
+            weigh(kind, &options);
+        }
     }
 }
 
@@ -197,11 +205,15 @@ fn attack(kind: EngineKind, options: &Options, max_range: u64) {
     let speeds = times.map(|time| speed(asked * TURNS, time));
     let after = ordered.stats().expect("readable");
     let made = after.range_false_positives - before.range_false_positives;
-    print!("{}, R = {max_range}, empty ranges, thousands per second with mistakes replayed:", kind.name());
+    println!("\n{}, R = {max_range}, empty ranges, thousands per second (ratio to no attack):", kind.name());
     for (share, speed) in SHARES.iter().zip(speeds) {
-        print!("  {} %: {}", *share as f64 / 10.0, ratio(speed, speeds[0]));
+        println!("{:<24}{:>20}", format!("{} % replayed", *share as f64 / 10.0), ratio(speed, speeds[0]));
     }
-    println!("; {made} mistakes in {} queries", asked * TURNS * SHARES.len() as u64);
+    println!(
+        "error rate {ATTACKED_RATE}: {made} mistakes in {} queries, {} fixed",
+        asked * TURNS * SHARES.len() as u64,
+        after.store.fixed - before.store.fixed
+    );
 }
 
 /// The bytes of the rows of partitions, and of one row for every key.
@@ -260,14 +272,12 @@ fn bytes_of(kind: EngineKind, path: &Path, rows: &[Vec<u8>]) -> u64 {
     bytes_below(path)
 }
 
-fn bytes_below(path: &Path) -> u64 {
-    let metadata = std::fs::metadata(path).expect("it was written");
-    if !metadata.is_dir() {
-        // fjall makes its journals 64 MB long beforehand; all rows are in tables.
-        return if path.extension().is_some_and(|extension| extension == "jnl") { 0 } else { metadata.len() };
-    }
-    let entries = std::fs::read_dir(path).expect("it was written");
-    entries.map(|entry| bytes_below(&entry.expect("it was written").path())).sum()
+/// What can be measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Compare,
+    Attack,
+    Weigh,
 }
 
 /// What was asked for.
@@ -276,12 +286,28 @@ struct Options {
     queries: u64,
     engines: Vec<EngineKind>,
     batch: usize,
+    /// All if none is given.
+    part: Option<Part>,
+    /// The longest ranges under attack.
+    max_ranges: Vec<u64>,
+}
+
+impl Options {
+    fn has(&self, part: Part) -> bool {
+        self.part.is_none_or(|only| only == part)
+    }
 }
 
 /// Reads the options; exits with a message if there is something wrong with them.
 fn options() -> Options {
-    let mut options =
-        Options { keys: 1_000_000, queries: 400_000, engines: EngineKind::ALL.to_vec(), batch: 1_000 };
+    let mut options = Options {
+        keys: 1_000_000,
+        queries: 400_000,
+        engines: EngineKind::ALL.to_vec(),
+        batch: 1_000,
+        part: None,
+        max_ranges: vec![1, 32, 1_024],
+    };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().unwrap_or_else(|| fail(&format!("{arg} needs a value")));
@@ -294,6 +320,15 @@ fn options() -> Options {
                 let name = value();
                 options.engines = vec![name.parse().unwrap_or_else(|error| fail(&format!("{error}")))];
             }
+            "--part" => {
+                options.part = Some(match value().as_str() {
+                    "compare" => Part::Compare,
+                    "attack" => Part::Attack,
+                    "weigh" => Part::Weigh,
+                    other => fail(&format!("there is no part {other}: take compare, attack or weigh")),
+                });
+            }
+            "--max-range" => options.max_ranges = vec![number(value())],
             "--quick" => (options.keys, options.queries) = (20_000, 5_000),
             // What `cargo bench` and `cargo test` say.
             "--bench" | "--test" => (),
@@ -304,6 +339,9 @@ fn options() -> Options {
 }
 
 fn fail(what: &str) -> ! {
-    eprintln!("{what}\n\n{ABOUT}\n\nOptions: --keys N, --queries N, --batch N, --engine fjall|redb, --quick");
+    eprintln!(
+        "{what}\n\n{ABOUT}\n\nOptions: --keys N, --queries N, --batch N, --engine fjall|redb, --part compare|attack|weigh, \
+         --max-range N (of the attack), --quick"
+    );
     std::process::exit(2)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use twiceshy::adaptive::protocol::OperationError;
-use twiceshy::error::{BuildError, Full, Indistinguishable, OutOfMemory, RebuildError};
+use twiceshy::error::{BuildError, Full, Indistinguishable, OnBothLists, OutOfMemory, RebuildError};
 
 use crate::engine::{EngineError, EngineErrorKind};
 use crate::settings::StoreKind;
@@ -45,6 +45,9 @@ pub enum StoreError {
     /// Two keys whose hashes agree in every bit.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
+    /// A key would be on both lists of a [`YesNoStore`](crate::YesNoStore).
+    #[error(transparent)]
+    OnBothLists(#[from] OnBothLists),
     /// There is not enough memory for the filter.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),

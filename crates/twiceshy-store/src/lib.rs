@@ -20,6 +20,7 @@
 //! | keys and values, and no database yet | [`AdaptiveStore`] |
 //! | the same, and you ask for ranges of keys | [`OrderedStore`] |
 //! | a database that must stay as it is, for example because you ask it for ranges | [`FilteredDb`] in front of it |
+//! | a blocklist, and keys that it must never block | [`YesNoStore`] |
 //!
 //! # Which engine
 //!
@@ -63,6 +64,8 @@ mod durable;
 pub mod engine;
 mod error;
 pub mod files;
+mod key_type;
+pub mod list;
 pub mod ordered;
 mod rows;
 mod settings;
@@ -75,6 +78,8 @@ pub mod testing;
 
 pub use engine::{Durability, Engine};
 pub use error::StoreError;
+pub use key_type::KeyType;
+pub use list::YesNoStore;
 pub use ordered::{OrderedKey, OrderedStore};
 pub use settings::StoreKind;
 pub use split::{Database, FilteredDb, FilteredError};

@@ -21,6 +21,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
+use twiceshy::adaptive::protocol::Wanted;
 use twiceshy::reverse_map::{Lookup, Row, Rows, Visit};
 use twiceshy::{Hasher, Prefix};
 
@@ -72,8 +73,18 @@ pub(crate) trait KeyRows: Lookup<Error = StoreError> + Send + Sync + 'static {
     /// Checks that a row can be stored.
     fn check(&self, row: &[u8], value: &[u8]) -> Result<(), StoreError>;
 
+    /// What the filter sees of a value.
+    fn seen<'a>(&self, _value: &'a [u8]) -> &'a [u8] {
+        &[]
+    }
+
     /// Whether there is this row.
     fn has(&self, row: &[u8]) -> Result<bool, StoreError>;
+
+    /// Rows that an operation asks for.
+    fn wanted(&self, wanted: &Wanted) -> Result<Rows, StoreError> {
+        wanted.read(self)
+    }
 
     /// Whether other rows have the key of a row. If every row has a key of its own, that need not be looked up.
     fn sharing(&self, _key: &[u8], _row: &[u8]) -> Result<Sharing, StoreError> {
@@ -92,11 +103,14 @@ pub(crate) trait KeyRows: Lookup<Error = StoreError> + Send + Sync + 'static {
 pub(crate) struct RowMap {
     engine: Arc<dyn Engine>,
     hasher: Hasher,
+    /// How many bytes of a value the filter sees.
+    seen_bytes: usize,
 }
 
 impl RowMap {
-    pub(crate) fn new(engine: Arc<dyn Engine>, hasher: Hasher) -> Self {
-        Self { engine, hasher }
+    /// A filter sees the first `seen_bytes` bytes of values. Others stay in the engine.
+    pub(crate) fn new(engine: Arc<dyn Engine>, hasher: Hasher, seen_bytes: usize) -> Self {
+        Self { engine, hasher, seen_bytes }
     }
 
     fn is_long(&self, key: &[u8]) -> bool {
@@ -153,7 +167,8 @@ impl RowMap {
         Ok(Some(value.split_off(start)))
     }
 
-    /// Calls `visit` for every key whose hash is in the range, in the order of the hashes. It gets no values.
+    /// Calls `visit` for every key whose hash is in the range, in the order of the hashes, with what the filter sees of its
+    /// value.
     pub(crate) fn rows_in(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
         let (from, until) = heads(&hashes);
         // The keys whose hashes have the same head, nearly always one.
@@ -161,13 +176,13 @@ impl RowMap {
         let mut flow = ControlFlow::Continue(());
         self.rows_from(
             Keys { from: &from, until: until.as_ref().map(Head::as_slice) },
-            &mut |row_key, key, _| {
+            &mut |row_key, key, value| {
                 let same = group.head == hash_bits(row_key);
                 if !same {
                     flow = group.visit(&hashes, visit);
                     group.head = hash_bits(row_key);
                 }
-                group.keys.push((self.hash(key), key.to_vec()));
+                group.rows.push((self.hash(key), key.to_vec(), self.seen(value).to_vec()));
                 flow
             },
         )?;
@@ -205,6 +220,10 @@ impl KeyRows for RowMap {
         self.check_row(key, value)
     }
 
+    fn seen<'a>(&self, value: &'a [u8]) -> &'a [u8] {
+        &value[..value.len().min(self.seen_bytes)]
+    }
+
     fn has(&self, key: &[u8]) -> Result<bool, StoreError> {
         Ok(self.get(key)?.is_some())
     }
@@ -239,34 +258,42 @@ pub(crate) fn heads(hashes: &RangeInclusive<u64>) -> (Head, Option<Head>) {
     (head(*hashes.start(), false), end.map(|end| head(end, false)))
 }
 
-/// Keys that are not in the engine yet, with their hashes.
+/// Rows that are not in the engine yet, and rows that are there and will not be.
 #[derive(Default)]
 pub(crate) struct Pending<'a> {
-    /// In order.
-    keys: Vec<(u64, &'a [u8])>,
+    /// Hash, key, and what the filter sees of the value; nothing if the row will be gone. In order.
+    rows: Vec<PendingRow<'a>>,
 }
 
+/// Hash, key and value of a row that is not in the engine yet; without a value, it is still there and will be gone.
+pub(crate) type PendingRow<'a> = (u64, &'a [u8], Option<&'a [u8]>);
+
 impl<'a> Pending<'a> {
-    pub(crate) fn new(keys: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
-        let mut keys: Vec<_> = keys.into_iter().collect();
-        keys.sort_unstable();
-        Self { keys }
+    pub(crate) fn new(rows: impl IntoIterator<Item = PendingRow<'a>>) -> Self {
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        rows.sort_unstable();
+        Self { rows }
+    }
+
+    /// Rows that are to be written, with their values as the filter sees them.
+    pub(crate) fn of<R: KeyRows>(rows: &R, new: impl IntoIterator<Item = &'a NewRow<'a>>) -> Self {
+        Self::new(new.into_iter().map(|row| (row.hash, row.key, Some(rows.seen(row.value)))))
     }
 
     /// Takes one of them out.
     pub(crate) fn pop(&mut self) -> Option<(u64, &'a [u8])> {
-        self.keys.pop()
+        self.rows.pop().map(|(hash, key, _)| (hash, key))
     }
 
     /// Those whose hashes are in a range.
-    fn within(&self, hashes: &RangeInclusive<u64>) -> impl Iterator<Item = Row<'a>> {
-        let first = self.keys.partition_point(|(hash, _)| hash < hashes.start());
-        let end = self.keys.partition_point(|(hash, _)| hash <= hashes.end());
-        self.keys[first..end].iter().map(|(hash, key)| Row { hash: *hash, key, value: &[] })
+    fn within(&self, hashes: &RangeInclusive<u64>) -> &[PendingRow<'a>] {
+        let first = self.rows.partition_point(|(hash, ..)| hash < hashes.start());
+        let end = self.rows.partition_point(|(hash, ..)| hash <= hashes.end());
+        &self.rows[first..end]
     }
 }
 
-/// The keys of the engine, and those that are not there yet.
+/// The rows of the engine as they will be.
 pub(crate) struct AndPending<'a, R> {
     pub(crate) rows: &'a R,
     pub(crate) pending: &'a Pending<'a>,
@@ -276,12 +303,26 @@ impl<R: KeyRows> Lookup for AndPending<'_, R> {
     type Error = StoreError;
 
     fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
+        let pending = self.pending.within(&hashes);
+        if pending.is_empty() {
+            return self.rows.visit(hashes, visit);
+        }
         let mut all = Rows::new();
+        let is_pending = |row: Row<'_>| {
+            let place = pending.binary_search_by(|(hash, key, _)| (*hash, *key).cmp(&(row.hash, row.key)));
+            place.is_ok()
+        };
         self.rows.visit(hashes.clone(), &mut |row| {
-            all.push(row);
+            if !is_pending(row) {
+                all.push(row);
+            }
             ControlFlow::Continue(())
         })?;
-        self.pending.within(&hashes).for_each(|row| all.push(row));
+        for &(hash, key, value) in pending {
+            if let Some(value) = value {
+                all.push(Row { hash, key, value });
+            }
+        }
         all.sort();
         // They cannot fail.
         let Ok(()) = all.visit(hashes, visit);
@@ -308,16 +349,17 @@ fn hash_bits(row_key: &[u8]) -> Option<Head> {
 #[derive(Default)]
 struct Group {
     head: Option<Head>,
-    keys: Vec<(u64, Vec<u8>)>,
+    /// Hash, key, and what is seen of the value.
+    rows: Vec<(u64, Vec<u8>, Vec<u8>)>,
 }
 
 impl Group {
     /// Calls `visit` for those whose hashes are in a range, in their order, and forgets all.
     fn visit(&mut self, hashes: &RangeInclusive<u64>, visit: Visit<'_>) -> ControlFlow<()> {
-        self.keys.sort_unstable();
-        for (hash, key) in self.keys.drain(..) {
+        self.rows.sort_unstable();
+        for (hash, key, value) in self.rows.drain(..) {
             if hashes.contains(&hash) {
-                visit(Row { hash, key: &key, value: &[] })?;
+                visit(Row { hash, key: &key, value: &value })?;
             }
         }
         ControlFlow::Continue(())
@@ -341,7 +383,7 @@ fn split_long(value: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
     parts.ok_or_else(|| StoreError::damaged("the row of a long key is cut off"))
 }
 
-/// The rows as a filter's reverse map. Values stay in the engine: keys have no tags here.
+/// The rows as a filter's reverse map.
 impl Lookup for RowMap {
     type Error = StoreError;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use twiceshy::Hasher;
 use twiceshy::adaptive::Growth;
 
-use crate::durable::{self, Durable, Journal, Kept, Layout, Opening};
+use crate::durable::{self, Description, Durable, Journal, Kept, Opening};
 #[cfg(feature = "fjall")]
 use crate::engine::FjallEngine;
 #[cfg(feature = "redb")]
@@ -89,31 +89,37 @@ pub enum StoreKind {
     Adaptive,
     /// An [`OrderedStore`](crate::OrderedStore).
     Ordered,
+    /// A [`YesNoStore`](crate::YesNoStore).
+    List,
 }
 
 impl StoreKind {
     /// All of them.
-    pub(crate) const ALL: [Self; 2] = [Self::Adaptive, Self::Ordered];
+    pub(crate) const ALL: [Self; 3] = [Self::Adaptive, Self::Ordered, Self::List];
 
     /// What it is called in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Adaptive => "a store",
             Self::Ordered => "an ordered store",
+            Self::List => "a list",
         }
     }
 
     /// Which kind of store there is in a folder, by the file that says so. Nothing is opened, and nothing is made.
     pub fn in_folder(folder: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        let path = folder.as_ref();
-        if !path.is_dir() {
-            return Ok(None);
-        }
-        match durable::layout(&open_folder(path)?) {
-            Ok(Layout::Store { kind, .. }) => Ok(Some(kind)),
-            Ok(Layout::Empty) | Err(StoreError::NotAStore { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(described(folder.as_ref())?.map(|description| description.kind))
+    }
+}
+
+/// What the file says that describes the store in a folder, if there is one.
+pub(crate) fn described(path: &Path) -> Result<Option<Description>, StoreError> {
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    match durable::describe(&open_folder(path)?) {
+        Err(StoreError::NotAStore { .. }) => Ok(None),
+        described => described,
     }
 }
 
@@ -141,7 +147,7 @@ impl Before {
     /// Removes what is there of a store that could not be made, so that it can be made later. What cannot be removed stays.
     fn restore(self, folder: &Folder) {
         // With a description it is a store, perhaps one that somebody else has just made. Without one, all files are ours.
-        if !self.is_empty || !matches!(durable::layout(folder), Ok(Layout::Empty)) {
+        if !self.is_empty || !matches!(durable::describe(folder), Ok(None)) {
             return;
         }
         for entry in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
@@ -285,13 +291,13 @@ pub(crate) fn open<F: Kept>(builder: &impl Build<F>, path: &Path) -> Result<Open
     }
     let before = Before::of(path)?;
     let folder = open_folder(path)?;
-    let layout = durable::layout(&folder)?;
-    let is_described = matches!(layout, Layout::Store { .. });
-    let engine = match layout {
-        Layout::Store { kind, .. } if kind != F::KIND => {
+    let description = durable::describe(&folder)?;
+    let is_described = description.is_some();
+    let engine = match description {
+        Some(Description { kind, .. }) if kind != F::KIND => {
             return Err(StoreError::OtherKind { expected: F::KIND, found: kind });
         }
-        Layout::Store { engine, .. } => {
+        Some(Description { engine, .. }) => {
             let engine: EngineKind = engine.parse().map_err(|error: UnknownEngine| {
                 StoreError::OtherEngine { expected: known_engines(), found: error.0 }
             })?;
@@ -301,7 +307,7 @@ pub(crate) fn open<F: Kept>(builder: &impl Build<F>, path: &Path) -> Result<Open
             }
             engine
         }
-        Layout::Empty => engine_of_undescribed(builder, path)?,
+        None => engine_of_undescribed(builder, path)?,
     };
     let opened = engine.open(path, settings.cache_bytes).map_err(|error| match error {
         StoreError::Engine(cause) if !is_described && cause.is_about_contents() => {

@@ -17,9 +17,10 @@ use shuttle::thread;
 use twiceshy::Hasher;
 use twiceshy::adaptive::Query;
 use twiceshy::hash::HashKey;
+use twiceshy::list::Answer;
 use twiceshy_store::engine::{Batch, Durability, Engine, EngineError, Keys, MemoryEngine, Space, Visit};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, OrderedStore, Recovery, StoreError, Verified};
+use twiceshy_store::{AdaptiveStore, OrderedStore, Recovery, StoreError, Verified, YesNoStore};
 
 /// An engine that lets other threads go on before and after everything it does.
 struct Slow(MemoryEngine);
@@ -99,10 +100,6 @@ macro_rules! same_names {
             self.verify()
         }
 
-        fn counted(&self) -> (u64, u64) {
-            (self.len().unwrap(), self.approximate_len())
-        }
-
         fn recovered(&self) -> &Recovery {
             self.recovery()
         }
@@ -117,6 +114,14 @@ macro_rules! same_names {
 
         fn compacted(&self) {
             self.compact().unwrap();
+        }
+    };
+}
+
+macro_rules! counting {
+    () => {
+        fn counted(&self) -> (u64, u64) {
+            (self.len().unwrap(), self.approximate_len())
         }
     };
 }
@@ -159,6 +164,7 @@ impl Raced for AdaptiveStore {
     }
 
     same_names! {}
+    counting! {}
 }
 
 /// Keys are ranges of one, queries are longer: they lie in one partition, or in two.
@@ -205,6 +211,63 @@ impl Raced for OrderedStore<u32> {
 
     fn is_positive(&self, query: &(u32, u32)) -> bool {
         self.may_contain_range(query.0..=query.1).unwrap()
+    }
+
+    same_names! {}
+    counting! {}
+}
+
+/// Keys that meet one fingerprint, of which the last one is on the NO list all the time.
+fn colliding() -> [String; 4] {
+    let builder = twiceshy::YesNoList::builder().error_rate(0.4).capacity(20).hasher(hasher());
+    let list = builder.from_lists(["old"], ["never asked"]).unwrap();
+    let met = (0..).map(|number| format!("key {number}")).filter(|key| list.query(key).is_yes());
+    met.take(4).collect::<Vec<_>>().try_into().unwrap()
+}
+
+/// The key that is there already moves to the NO list when it is put there again.
+impl Raced for YesNoStore {
+    type Query = String;
+
+    fn open(engine: &Arc<Slow>, files: &MemoryFiles) -> Arc<Self> {
+        let builder = YesNoStore::builder().error_rate(0.4).capacity(20).hasher(hasher());
+        let store = builder.open_with(Arc::clone(engine), files.clone()).unwrap();
+        store.add_no(&colliding()[3]).unwrap();
+        Arc::new(store)
+    }
+
+    fn case() -> Case<String> {
+        let [new, query, other, _] = colliding();
+        Case { old: "old".into(), new, query, other }
+    }
+
+    fn put(&self, key: &String, value: &str) -> bool {
+        let was = if value == "again" { self.move_to_no(key) } else { self.move_to_yes(key) };
+        was.unwrap().is_none()
+    }
+
+    fn take_out(&self, key: &String) {
+        self.remove(key).unwrap();
+    }
+
+    fn has(&self, key: &String) -> bool {
+        let is_on = self.lookup(key).unwrap();
+        assert!(is_on.is_none_or(|list| self.query(key).unwrap() == list));
+        is_on.is_some()
+    }
+
+    fn ask(&self, query: &String) {
+        assert_eq!(self.query(&colliding()[3]).unwrap(), Answer::No, "it is on the NO list all the time");
+        assert_eq!(self.query_exactly(query).unwrap(), Answer::No);
+    }
+
+    fn is_positive(&self, query: &String) -> bool {
+        self.with_filter(|filter| filter.query(query).is_yes()).unwrap()
+    }
+
+    fn counted(&self) -> (u64, u64) {
+        let count = self.count().unwrap();
+        (count.yes + count.no, self.approximate_len() + self.approximate_no_len())
     }
 
     same_names! {}
@@ -293,6 +356,11 @@ fn pairs_in_order() {
     all_pairs::<OrderedStore<u32>>();
 }
 
+#[test]
+fn pairs_on_lists() {
+    all_pairs::<YesNoStore>();
+}
+
 fn all_pairs<S: Raced>() {
     let case = S::case();
     for first in OPERATIONS {
@@ -314,6 +382,11 @@ fn three_at_once() {
 #[test]
 fn three_at_once_in_order() {
     all_threes::<OrderedStore<u32>>();
+}
+
+#[test]
+fn three_at_once_on_lists() {
+    all_threes::<YesNoStore>();
 }
 
 fn all_threes<S: Raced>() {

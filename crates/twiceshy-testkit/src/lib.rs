@@ -11,11 +11,13 @@
 //! | `tolerance.rs` | how far from its mean a count may be that chance decides |
 //! | `effort.rs` | how long a test goes on, if somebody asks for more |
 //! | `file.rs` | where the fields of a file are, as docs/format.md says and not as the library does |
+//! | `golden.rs` | files that are never changed |
 //! | `folder.rs` | a copy of a folder |
 
 pub mod effort;
 pub mod file;
 mod folder;
+pub mod golden;
 mod multiset;
 mod random;
 mod strings;

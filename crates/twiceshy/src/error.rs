@@ -178,6 +178,9 @@ pub enum ResizeError {
 const DIFFERENT_HASH: &str = "the filters hash their keys differently, so their fingerprints have nothing in common: build \
     the filters that you want to merge with the same Hasher, or make one from the other with empty_like()";
 
+const DIFFERENT_PARTITIONS: &str = "the filters cut keys into partitions differently, so their fingerprints have nothing in \
+    common: build them with the same max_range and max_partitions, or make one from the other with empty_like()";
+
 /// Why filters could not be merged. All of them are as they were.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -279,6 +282,18 @@ impl From<OutOfMemory> for BulkError {
 )]
 pub struct Indistinguishable;
 
+/// A key would be on the YES list and on the NO list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the key {} would be on the YES list and on the NO list: remove it from one of them, or move it with move_to_yes or \
+     move_to_no",
+    crate::key::show(key)
+)]
+pub struct OnBothLists {
+    /// The bytes of the key.
+    pub key: Vec<u8>,
+}
+
 /// A ticket is out of date: something under its fingerprint has changed. Ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("keys came or went under this fingerprint since the ticket was given: query again")]
@@ -349,6 +364,15 @@ pub enum RebuildError<E> {
     /// The filters hash their keys differently.
     #[error("{DIFFERENT_HASH}")]
     DifferentHash,
+    /// The range filters cut keys into other partitions.
+    #[error("{DIFFERENT_PARTITIONS}")]
+    DifferentPartitions,
+    /// The bytes of a view are damaged.
+    #[error("the other filter's bytes are damaged: {0}")]
+    Invalid(String),
+    /// A key is on the YES list of one and on the NO list of the other.
+    #[error(transparent)]
+    OnBothLists(#[from] OnBothLists),
     /// Two keys have the same hash.
     #[error(transparent)]
     Indistinguishable(#[from] Indistinguishable),
@@ -373,12 +397,18 @@ pub enum SetError<E> {
     /// The sets hash their keys differently.
     #[error("{DIFFERENT_HASH}")]
     DifferentHash,
+    /// The sets of ranges cut keys into other partitions.
+    #[error("{DIFFERENT_PARTITIONS}")]
+    DifferentPartitions,
     /// The map gave its rows out of order.
     #[error("the reverse map gave row {index} out of order: it must sort its rows by their hashes")]
     Unsorted {
         /// The number of the row, from 0.
         index: u64,
     },
+    /// A key would be on both lists of a [`YesNoList`](crate::YesNoList).
+    #[error(transparent)]
+    OnBothLists(#[from] OnBothLists),
     /// Filter and map disagree, or the filter is damaged: [`validate`](crate::AdaptiveSet::validate) found that.
     #[error("the set is inconsistent: {0}; make a new one with recover()")]
     Inconsistent(String),

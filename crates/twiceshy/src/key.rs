@@ -279,3 +279,18 @@ impl Key for KeyBuffer {
         self.as_ref()
     }
 }
+
+/// The bytes of a key in a message: as text, if they are some and not longer than a line.
+///
+/// ```
+/// use twiceshy::key::show;
+///
+/// assert_eq!(show(b"ant"), "\"ant\"");
+/// assert_eq!(show(&[0xff; 200]).split(',').next(), Some("of 200 bytes that begins with [ff"));
+/// ```
+pub fn show(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) if text.len() <= 100 => format!("{text:?}"),
+        _ => format!("of {} bytes that begins with {:02x?}", key.len(), &key[..key.len().min(16)]),
+    }
+}

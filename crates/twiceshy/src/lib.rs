@@ -25,6 +25,7 @@
 //! | the same with keys in a database that can list them in the order of their hashes | [`AdaptiveFilter`], or [`ReverseMap`] for your database |
 //! | a filter whose size you cannot guess, without keys to read again | [`ExpandableFilter`] |
 //! | to know whether there is a key between two others | [`RangeFilter`] |
+//! | a blocklist that is never wrong about the keys of a second list | [`YesNoList`] |
 //! | a filter that counts, removes and merges | [`QuotientFilter`] |
 //! | to query a file in place | [`QuotientFilter::view`] |
 //! | to open a file of any kind | [`AnyFilter`]; to know what it holds, [`any::identify`] |
@@ -113,7 +114,7 @@ pub use any::AnyFilter;
 pub use expandable::ExpandableFilter;
 pub use hash::Hasher;
 pub use key::Key;
-pub use list::FrozenYesNoList;
+pub use list::{FrozenYesNoList, YesNoList};
 pub use prefix::Prefix;
 pub use quotient::QuotientFilter;
 pub use range::{RangeFilter, RangeKey};

@@ -4,8 +4,7 @@
 //! `TWICESHY_WRITE_FIXTURES=1 cargo test -p twiceshy --test golden_files` writes files that are missing.
 //! It never overwrites one.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::PathBuf;
 
 use twiceshy::adaptive::Growth;
@@ -17,10 +16,7 @@ use twiceshy::{
     AdaptiveFilter, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher, QuotientFilter, adaptive, expandable,
     quotient,
 };
-
-const ADVICE: &str = "Files in fixtures/ are never changed, since users have files like them. If the new \
-    bytes are wanted, the format has changed: raise its version, keep reading the old one, and add files of \
-    the new version beside the old ones.";
+use twiceshy_testkit::golden::{self, ADVICE};
 
 /// A file of format version 2: how to make it and what is in it.
 struct Golden {
@@ -489,22 +485,12 @@ fn golden_files_are_as_they_were_and_all_are_listed() {
 
 /// Writes the files that are missing, if the environment asks for it.
 fn write_if_asked() {
-    if std::env::var_os("TWICESHY_WRITE_FIXTURES").is_none_or(|value| value != "1") {
-        return;
-    }
     // The tests of this file run at once: one of them writes, the others wait.
     static WRITTEN: std::sync::Once = std::sync::Once::new();
     WRITTEN.call_once(|| {
         fs::create_dir_all(folder()).unwrap();
         for golden in &FILES {
-            let path = golden.path();
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => file.write_all(&golden.build().to_bytes()).unwrap(),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    eprintln!("{} exists and is left as it is", path.display());
-                }
-                Err(error) => panic!("{}: {error}", path.display()),
-            }
+            golden::write_if_asked(&golden.path(), || golden.build().to_bytes());
         }
     });
 }

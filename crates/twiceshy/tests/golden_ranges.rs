@@ -3,18 +3,14 @@
 //! `TWICESHY_WRITE_FIXTURES=1 cargo test -p twiceshy --test golden_ranges` writes files that are missing.
 //! It never overwrites one.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use twiceshy::hash::HashKey;
 use twiceshy::range::Builder;
 use twiceshy::reverse_map::MemoryMap;
 use twiceshy::{AdaptiveRangeFilter, AdaptiveRangeSet, Hasher, RangeFilter, adaptive_range};
-
-const ADVICE: &str = "Files in fixtures/ are never changed, since users have files like them. If the new \
-    bytes are wanted, the format has changed: raise its version, keep reading the old one, and add files of \
-    the new version beside the old ones.";
+use twiceshy_testkit::golden::{ADVICE, write_if_asked};
 
 /// A file of format version 2: how to make it and what is in it.
 struct Golden {
@@ -209,16 +205,4 @@ fn compare(name: &str, bytes: &[u8], (sum, then): (u32, usize), mistakes: usize,
 fn path(name: &str) -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2-ranges"));
     folder.join(name).with_extension("twiceshy")
-}
-
-/// Writes a file that is missing, if the environment asks for it.
-fn write_if_asked(path: &Path, bytes: impl FnOnce() -> Vec<u8>) {
-    if std::env::var_os("TWICESHY_WRITE_FIXTURES").is_none_or(|value| value != "1") {
-        return;
-    }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(&bytes()).unwrap(),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => panic!("{}: {error}", path.display()),
-    }
 }

@@ -9,13 +9,15 @@ use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Engine, FjallEngine, RedbEngine};
 use twiceshy_store::files::Folder;
-use twiceshy_store::{AdaptiveStore, Durability, EngineKind};
+use twiceshy_store::{AdaptiveStore, Durability, EngineKind, OrderedStore};
 
 use super::cold::Files;
-use super::dataset::AbsentKey;
+use super::dataset::AbsentQuery;
+use super::filters::{Built, Plan, TwinFilter};
+use super::options::Discipline;
 use super::report::Figures;
 use super::stream::Query;
-use super::twin::{Built, KeyValue, Twin, TwinFilter};
+use super::twin::{KeyValue, Rows, Twin};
 use super::watch::Watched;
 use crate::interrupt;
 
@@ -28,6 +30,7 @@ const AT_ONCE: u64 = 256;
 
 /// What all contenders have in common.
 pub(super) struct Course {
+    pub(super) discipline: Discipline,
     pub(super) engine: EngineKind,
     pub(super) cache_bytes: u64,
     pub(super) error_rate: f64,
@@ -52,22 +55,32 @@ impl Course {
 }
 
 pub(super) struct Contender {
+    name: &'static str,
     store: Box<dyn KeyValue>,
     engine: Arc<Watched>,
     folder: PathBuf,
-    /// What its adversary replays: keys that were slow although they are not there.
-    noted: Vec<AbsentKey>,
+    /// What its adversary replays: queries that were slow although there is nothing.
+    noted: Vec<AbsentQuery>,
     pub(super) load_time: Duration,
 }
 
 impl Contender {
     /// The adaptive store, in a folder of its own.
     pub(super) fn adaptive(course: &Course, folder: PathBuf) -> anyhow::Result<Self> {
-        let engine = course.make_engine(&folder)?;
-        let builder = AdaptiveStore::builder().error_rate(course.error_rate).durability(Durability::Relaxed);
-        let builder = builder.hasher(Hasher::keyed(course.hash_key.clone()));
-        let store = builder.open_with(Arc::clone(&engine), Folder::create(folder.join("filter"))?)?;
-        Ok(Self::new(Box::new(store), engine, folder))
+        let (engine, hasher) = (course.make_engine(&folder)?, Hasher::keyed(course.hash_key.clone()));
+        let (rate, files) = (course.error_rate, Folder::create(folder.join("filter"))?);
+        let store: Box<dyn KeyValue> = match course.discipline {
+            Discipline::Keys => {
+                let builder = AdaptiveStore::builder().error_rate(rate).durability(Durability::Relaxed);
+                Box::new(builder.hasher(hasher).open_with(Arc::clone(&engine), files)?)
+            }
+            Discipline::Ranges { max_range } => {
+                let builder = OrderedStore::<u64>::builder().error_rate(rate).durability(Durability::Relaxed);
+                let builder = builder.hasher(hasher).max_range(max_range);
+                Box::new(builder.open_with(Arc::clone(&engine), files)?)
+            }
+        };
+        Ok(Self::new("adaptive", store, engine, folder))
     }
 
     /// A store with another filter, or with none, for so many different keys.
@@ -77,17 +90,22 @@ impl Contender {
         keys: u64,
         folder: PathBuf,
     ) -> anyhow::Result<Self> {
-        let engine = course.make_engine(&folder)?;
-        let store = Twin::new(kind, engine.clone(), keys, built, course.hash_key.clone())?;
-        Ok(Self::new(Box::new(store), engine, folder))
+        let (engine, hasher) = (course.make_engine(&folder)?, Hasher::keyed(course.hash_key.clone()));
+        let (max_range, rows) = match course.discipline {
+            Discipline::Keys => (1, Rows::ByHash(hasher.clone())),
+            Discipline::Ranges { max_range } => (max_range, Rows::ByKey),
+        };
+        let plan = Plan { keys, built, hasher, max_range };
+        let store = Twin::new(kind, &plan, engine.clone(), rows)?;
+        Ok(Self::new(kind.name(), Box::new(store), engine, folder))
     }
 
-    fn new(store: Box<dyn KeyValue>, engine: Arc<Watched>, folder: PathBuf) -> Self {
-        Self { store, engine, folder, noted: Vec::new(), load_time: Duration::ZERO }
+    fn new(name: &'static str, store: Box<dyn KeyValue>, engine: Arc<Watched>, folder: PathBuf) -> Self {
+        Self { name, store, engine, folder, noted: Vec::new(), load_time: Duration::ZERO }
     }
 
     pub(super) fn name(&self) -> &'static str {
-        self.store.name()
+        self.name
     }
 
     pub(super) fn filter_bytes(&self) -> anyhow::Result<u64> {
@@ -123,63 +141,64 @@ impl Contender {
         self.engine.go_cold(|| Ok((course.open_engine(&self.folder, 0)?, Files::of(&self.folder)?)))
     }
 
-    /// Asks for keys that are all absent, until the time is over if there is a limit, and has the adversary note those that
-    /// the engine was asked for.
+    /// Asks for what is not there, until the time is over if there is a limit, and has the adversary note what the engine was
+    /// asked for.
     pub(super) fn ask(&mut self, queries: &[Query], limit: Option<Duration>) -> anyhow::Result<Figures> {
-        let keys: Vec<_> = queries
+        let queries: Vec<_> = queries
             .iter()
             .map(|query| match *query {
                 Query::Replay(pick, _) if !self.noted.is_empty() => {
                     (self.noted[(pick % self.noted.len() as u64) as usize], true)
                 }
-                Query::Key(key) | Query::Replay(_, key) => (key, false),
+                Query::New(query) | Query::Replay(_, query) => (query, false),
             })
             .collect();
         let mut slow = Vec::new();
-        let mut figures = self.measure(&keys, limit, |contender, (key, _)| {
+        let mut figures = self.measure(&queries, limit, |contender, (query, _)| {
             let before = contender.engine.lookups();
-            if contender.store.get(key)?.is_some() {
-                bail!("the store {} has a key that was never inserted: {key:?}", contender.name());
+            if contender.store.has(query)? {
+                bail!("the store {} has a key that was never inserted: {query:?}", contender.name());
             }
             if contender.engine.lookups() > before {
-                slow.push(*key);
+                slow.push(*query);
                 // What it learns counts as its own time, and the next query finds it learned.
                 contender.store.settle();
             }
             Ok(())
         })?;
-        let asked = &keys[..figures.queries as usize];
+        let asked = &queries[..figures.queries as usize];
         figures.replayed = asked.iter().filter(|(_, is_replayed)| *is_replayed).count() as u64;
         slow.truncate(MOST_NOTED - self.noted.len());
         self.noted.append(&mut slow);
         Ok(figures)
     }
 
-    /// Asks for keys that are all present.
-    pub(super) fn ask_present(&mut self, keys: &[Vec<u8>]) -> anyhow::Result<Figures> {
-        self.measure(keys, None, |contender, key| {
-            if contender.store.get(key)?.is_none() {
-                bail!("the store {} has lost a key: {key:?}", contender.name());
+    /// Asks for what is there.
+    pub(super) fn ask_present(&mut self, queries: &[Vec<u8>]) -> anyhow::Result<Figures> {
+        self.measure(queries, None, |contender, query| {
+            if !contender.store.has(query)? {
+                bail!("the store {} has lost a key: {query:?}", contender.name());
             }
             Ok(())
         })
     }
 
     /// Only lookups take long: time is looked at after them.
-    fn measure<K>(
+    fn measure<Q>(
         &self,
-        keys: &[K],
+        all: &[Q],
         limit: Option<Duration>,
-        mut ask: impl FnMut(&Self, &K) -> anyhow::Result<()>,
+        mut ask: impl FnMut(&Self, &Q) -> anyhow::Result<()>,
     ) -> anyhow::Result<Figures> {
         let before = self.engine.counts();
         let (mut queries, mut lookups) = (0, before.lookups);
         let start = Instant::now();
-        for key in keys {
+        for query in all {
             if queries % AT_ONCE == 0 {
                 interrupt::check()?;
             }
-            ask(self, key)?;
+            self.engine.begin_query();
+            ask(self, query)?;
             queries += 1;
             if let Some(limit) = limit
                 && lookups != self.engine.lookups()
@@ -197,7 +216,7 @@ impl Contender {
             queries,
             false_positives: now.misses - before.misses,
             engine_lookups: now.lookups - before.lookups,
-            learning_lookups: now.scans - before.scans,
+            learning_lookups: now.others - before.others,
             seconds: time.saturating_sub(now.evicting - before.evicting).as_secs_f64(),
             ..Figures::default()
         });

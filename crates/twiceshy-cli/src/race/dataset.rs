@@ -2,7 +2,7 @@
 //!
 //! Nothing is kept in memory: a key follows from the seed and its number, or is read from the file again. An absent key
 //! ends with a line feed, and no key of a dataset does: a line of a file cannot hold one, and generated keys end with
-//! another byte. So an absent key is absent for certain, not just very likely.
+//! another byte. So an absent key is absent for certain, not just very likely. The same holds for empty ranges (`spread.rs`).
 
 use std::io::BufRead;
 use std::path::Path;
@@ -10,13 +10,41 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use super::random::{Numbers, mix};
+use super::spread::{RangeQuery, Spread};
 use crate::{input, interrupt};
 
 pub(super) const KEY_BYTES: usize = 16;
 pub(super) const VALUE_BYTES: usize = 100;
 
-/// A key that is asked for.
-pub(super) type AbsentKey = [u8; KEY_BYTES];
+/// What is asked for and not there: a key, or the first and the last key of a range.
+pub(super) type AbsentQuery = RangeQuery;
+
+/// What can be asked for and is not there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Absent {
+    /// Keys, which follow from this seed.
+    Keys { seed: u64 },
+    /// Ranges.
+    Ranges(Spread),
+}
+
+impl Absent {
+    /// One per stream and number.
+    pub(super) fn query(&self, stream: u64, number: u64) -> AbsentQuery {
+        match self {
+            Self::Keys { seed } => numbered(*seed, stream, number, ABSENT),
+            Self::Ranges(spread) => spread.anywhere(stream, number),
+        }
+    }
+
+    /// One close to a key that is there, wherever that is; if keys have no order, any.
+    pub(super) fn beside(&self, stream: u64, numbers: &mut Numbers) -> AbsentQuery {
+        match self {
+            Self::Keys { .. } => self.query(stream, numbers.next()),
+            Self::Ranges(spread) => spread.beside(numbers),
+        }
+    }
+}
 
 /// The last byte of a generated key that is present.
 const PRESENT: u8 = b'.';
@@ -24,18 +52,13 @@ const PRESENT: u8 = b'.';
 const ABSENT: u8 = b'\n';
 
 /// The key number `number` of a stream. Those with different numbers differ.
-fn numbered(seed: u64, stream: u64, number: u64, last: u8) -> AbsentKey {
+fn numbered(seed: u64, stream: u64, number: u64, last: u8) -> [u8; KEY_BYTES] {
     let first = mix(number ^ mix(seed ^ mix(stream)));
     let mut key = [0; KEY_BYTES];
     key[..8].copy_from_slice(&first.to_le_bytes());
     key[8..].copy_from_slice(&mix(first ^ seed.rotate_left(32) ^ stream).to_le_bytes());
     key[KEY_BYTES - 1] = last;
     key
-}
-
-/// A key that no dataset has, one per stream and number.
-pub(super) fn absent(seed: u64, stream: u64, number: u64) -> AbsentKey {
-    numbered(seed, stream, number, ABSENT)
 }
 
 /// A value that does not compress.
@@ -50,13 +73,47 @@ fn value(seed: u64, number: u64) -> [u8; VALUE_BYTES] {
 
 /// Where the keys come from.
 pub(super) enum Dataset<'a> {
-    Generated { seed: u64, keys: u64 },
-    File { path: &'a Path, seed: u64, lines: u64, key_bytes: u64 },
+    Generated {
+        seed: u64,
+        keys: u64,
+    },
+    File {
+        path: &'a Path,
+        seed: u64,
+        lines: u64,
+        key_bytes: u64,
+    },
+    /// Numbers, as eight bytes, the highest first.
+    Numbers {
+        seed: u64,
+        spread: Spread,
+    },
 }
 
 impl<'a> Dataset<'a> {
     pub(super) fn generated(seed: u64, keys: u64) -> Self {
         Self::Generated { seed, keys }
+    }
+
+    /// Numbers that lie apart, for ranges of up to this many.
+    pub(super) fn numbers(seed: u64, keys: u64, max_range: u64) -> Self {
+        Self::Numbers { seed, spread: Spread::new(seed, keys, max_range) }
+    }
+
+    /// What can be asked for and is not there.
+    pub(super) fn absent(&self) -> Absent {
+        match *self {
+            Self::Generated { seed, .. } | Self::File { seed, .. } => Absent::Keys { seed },
+            Self::Numbers { spread, .. } => Absent::Ranges(spread),
+        }
+    }
+
+    /// A query that finds a key of the dataset.
+    pub(super) fn present(&self, key: Vec<u8>) -> Vec<u8> {
+        match (self, <[u8; 8]>::try_from(key.as_slice())) {
+            (Self::Numbers { spread, .. }, Ok(bytes)) => spread.around(u64::from_be_bytes(bytes)).to_vec(),
+            _ => key,
+        }
     }
 
     /// The keys of a file, one per line, or the first `most` of them. Reads it once, to know how many there are.
@@ -96,6 +153,7 @@ impl<'a> Dataset<'a> {
         match *self {
             Self::Generated { keys, .. } => keys,
             Self::File { lines, .. } => lines,
+            Self::Numbers { spread, .. } => spread.keys(),
         }
     }
 
@@ -104,6 +162,7 @@ impl<'a> Dataset<'a> {
         let key_bytes = match *self {
             Self::Generated { keys, .. } => keys * KEY_BYTES as u64,
             Self::File { key_bytes, .. } => key_bytes,
+            Self::Numbers { spread, .. } => spread.keys() * 8,
         };
         key_bytes + self.rows() * VALUE_BYTES as u64
     }
@@ -116,7 +175,7 @@ impl<'a> Dataset<'a> {
     ) -> anyhow::Result<()> {
         let mut batch = Vec::with_capacity(at_once);
         let mut file = match *self {
-            Self::Generated { .. } => None,
+            Self::Generated { .. } | Self::Numbers { .. } => None,
             Self::File { path, .. } => Some((path, input::open(path)?)),
         };
         for number in 0..self.rows() {
@@ -128,6 +187,7 @@ impl<'a> Dataset<'a> {
                     }
                     (line, *seed)
                 }
+                (Self::Numbers { seed, spread }, _) => (spread.key(number).to_be_bytes().to_vec(), *seed),
                 (Self::Generated { seed, .. } | Self::File { seed, .. }, _) => {
                     (numbered(*seed, 0, number, PRESENT).to_vec(), *seed)
                 }
@@ -188,11 +248,12 @@ mod tests {
                 Ok(())
             })
             .unwrap();
+        let absent = Absent::Keys { seed: 7 };
         for stream in 1..4 {
-            keys.extend((0..10_000).map(|number| absent(7, stream, number).to_vec()));
+            keys.extend((0..10_000).map(|number| absent.query(stream, number).to_vec()));
         }
         assert_eq!(keys.len(), 40_000);
-        assert_ne!(absent(7, 1, 1), absent(8, 1, 1));
+        assert_ne!(absent.query(1, 1), Absent::Keys { seed: 8 }.query(1, 1));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! | file | what it does |
 //! |---|---|
 //! | `options.rs` | what can be chosen |
-//! | `dataset.rs`, `random.rs`, `stream.rs` | keys, random numbers, and the queries of every phase |
+//! | `dataset.rs`, `spread.rs`, `random.rs`, `stream.rs` | keys, ranges between them, random numbers, and the queries of every phase |
 //! | `watch.rs`, `cold.rs` | an engine that is watched; files that are read from the disk every time |
-//! | `twin.rs`, `contender.rs` | stores with other filters, to compare with; a store with the adversary who attacks it |
+//! | `twin.rs`, `filters.rs` | stores with other filters, to compare with |
+//! | `contender.rs` | a store with the adversary who attacks it |
 //! | `run.rs` | the race |
 //! | `live.rs`, `table.rs`, `words.rs` | the table while it runs and at the end; figures and sentences |
 //! | `report.rs` | what it found out: the fields of `race.json` |
@@ -17,6 +18,7 @@ mod cold;
 mod contender;
 mod dataset;
 mod files;
+mod filters;
 mod folder;
 mod live;
 mod options;
@@ -25,6 +27,7 @@ mod plots;
 mod random;
 mod report;
 mod run;
+mod spread;
 mod stream;
 mod table;
 mod twin;
@@ -34,7 +37,7 @@ mod words;
 use std::io::{self, Write};
 
 use anyhow::Context;
-use twiceshy::{AdaptiveFilter, QuotientFilter};
+use twiceshy::{AdaptiveFilter, AdaptiveRangeFilter, QuotientFilter, RangeFilter};
 
 pub(crate) use options::Args;
 
@@ -43,16 +46,20 @@ use crate::{Outcome, interrupt, output};
 use dataset::Dataset;
 use files::{Out, Place};
 use folder::Stores;
+use options::Discipline;
 use report::Report;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Outcome> {
     interrupt::watch()?;
     // Whatever can be wrong is found out before the work, not after it.
-    let dataset = match &args.key_file {
-        Some(path) => Dataset::of_file(path, args.seed, args.keys)?,
-        None => Dataset::generated(args.seed, args.generated_keys()),
+    let dataset = match (&args.key_file, args.discipline()) {
+        (Some(path), _) => Dataset::of_file(path, args.seed, args.keys)?,
+        (None, Discipline::Keys) => Dataset::generated(args.seed, args.generated_keys()),
+        (None, Discipline::Ranges { max_range }) => {
+            Dataset::numbers(args.seed, args.generated_keys(), max_range)
+        }
     };
-    check_rate(args.error_rate)?;
+    check_rate(args.error_rate, args.discipline())?;
     let out = Out::prepare(&args.out)?;
     let picture = args.svg.clone().map(|path| Place::new(path, Contents::Picture)).transpose();
     let picture = picture.context("the picture has no place: choose another one with --svg")?;
@@ -100,12 +107,22 @@ fn write_files(out: &Out, picture: Option<&Place>, report: &Report, json: &str) 
 }
 
 /// The filters have limits of their own.
-fn check_rate(rate: f64) -> anyhow::Result<()> {
+fn check_rate(rate: f64, discipline: Discipline) -> anyhow::Result<()> {
     let fits = || {
         format!("no filter has an error rate of {rate}: choose a more usual --error-rate, for example 0.001")
     };
-    AdaptiveFilter::builder().error_rate(rate).build().with_context(fits)?;
-    QuotientFilter::builder().capacity(1_000).error_rate(rate).build().with_context(fits)?;
+    match discipline {
+        Discipline::Keys => {
+            AdaptiveFilter::builder().error_rate(rate).build().with_context(fits)?;
+            QuotientFilter::builder().capacity(1_000).error_rate(rate).build().with_context(fits)?;
+        }
+        Discipline::Ranges { max_range } => {
+            let builder = AdaptiveRangeFilter::<u64>::builder().error_rate(rate).max_range(max_range);
+            builder.build().with_context(fits)?;
+            let builder = RangeFilter::<u64>::builder().capacity(1_000).error_rate(rate).max_range(max_range);
+            builder.growth(false).build().with_context(fits)?;
+        }
+    }
     Ok(())
 }
 

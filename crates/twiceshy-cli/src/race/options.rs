@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use twiceshy_store::EngineKind;
 
-use crate::arguments::{self, count, number, rate, size};
+use crate::arguments::{self, count, max_range, number, rate, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,17 +14,25 @@ Examples:
   twiceshy race --engine redb --cache 1%        # a B-tree, with hardly any cache
   twiceshy race --equal-rate                    # all filters built for the same error rate
   twiceshy race --key-file urls.txt             # your own keys, one per line
+  twiceshy race --ranges                        # empty ranges of keys, on ordered stores
   twiceshy race --adversary 0.1,1,50 --seed 7   # other attacks, other random numbers
   twiceshy race --latency 100us                 # as if the storage were farther away (simulated)
 
 Two runs with the same options and the same --seed make the same mistakes; only times differ.";
 
 /// Loads the same keys into four stores on disk, asks them for keys that are not there, and then attacks them: an adaptive
-/// filter beside a Bloom filter, a quotient filter and no filter. Shows a live table, and writes a page (race.html) and
-/// all figures (race.json).
+/// filter beside a Bloom filter, a quotient filter and no filter. With --ranges it asks for ranges of keys in which there is
+/// none: an adaptive range filter beside a Bloom filter of prefixes, a range filter that does not learn, and no filter. Shows a
+/// live table, and writes a page (race.html) and all figures (race.json).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// Ask for ranges of keys instead of single keys: anywhere, close to keys, and under attack
+    #[arg(long, conflicts_with_all = ["key_file", "skew"])]
+    pub(super) ranges: bool,
+    /// The longest range that is asked for, and that the filters are built for, as a number of keys, from 1 to 65536 [default: 32]
+    #[arg(long, value_name = "KEYS", value_parser = max_range, requires = "ranges")]
+    pub(super) max_range: Option<u64>,
     /// How many keys to load; with --key-file the most to take from it [default: 800000, 300000 on redb, 100000
     /// with --quick]
     #[arg(long, value_name = "N", value_parser = count)]
@@ -109,12 +117,32 @@ impl std::fmt::Display for Cache {
     }
 }
 
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Discipline {
+    /// Keys.
+    Keys,
+    /// Ranges of up to this many keys.
+    Ranges { max_range: u64 },
+}
+
+/// The longest range if none is given.
+const MAX_RANGE: u64 = 32;
+
 /// How long all queries of a store without a filter may take, for the number of queries if none is given. What one of them
 /// takes was measured on two busy cores of a 2.8 GHz Xeon, and is fixed, so that every machine races the same.
 const SECONDS: f64 = 24.0;
 const QUICK_SECONDS: f64 = 3.0;
 
 impl Args {
+    /// What is asked for.
+    pub(super) fn discipline(&self) -> Discipline {
+        match self.ranges {
+            false => Discipline::Keys,
+            true => Discipline::Ranges { max_range: self.max_range.unwrap_or(MAX_RANGE) },
+        }
+    }
+
     /// How many keys to generate.
     pub(super) fn generated_keys(&self) -> u64 {
         self.keys.unwrap_or(match self.engine.name() {
@@ -128,7 +156,12 @@ impl Args {
     /// How many queries every store gets in each of so many phases.
     pub(super) fn queries_of(&self, phases: usize) -> u64 {
         self.queries.unwrap_or_else(|| {
-            let lookup = if self.engine.name() == "redb" { 10e-6 } else { 3e-6 };
+            // fjall has filters of its own, but none for ranges.
+            let lookup = match (self.engine.name(), self.ranges) {
+                (_, true) => 6e-6,
+                ("redb", false) => 10e-6,
+                (_, false) => 3e-6,
+            };
             let slow = lookup + self.latency.unwrap_or_default().as_secs_f64();
             let seconds = if self.quick { QUICK_SECONDS } else { SECONDS };
             let most = (seconds / phases as f64 / slow).clamp(100.0, 1e6);

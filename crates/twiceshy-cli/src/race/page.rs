@@ -8,6 +8,7 @@ use std::fmt::{Arguments, Write};
 
 use twiceshy_plot::{COLOURS, css, escape};
 
+use super::options::Discipline;
 use super::plots::{self, Plot, Width};
 use super::report::{Part, Report, StoreReport};
 use super::words::{self, bytes, grouped, rate, speed, spread, title};
@@ -55,10 +56,16 @@ impl Page {
 }
 
 fn top(page: &mut Page, report: &Report) {
+    let (asked, and) = match report.discipline() {
+        Discipline::Keys => ("keys that are not there", ""),
+        Discipline::Ranges { .. } => {
+            ("ranges without a key", " Some err wherever a range lies close to a key.")
+        }
+    };
     page.put(format_args!(
-        "<h1>{}</h1>\n<p class=\"lead\">A filter in memory keeps queries for keys that are not there away from the disk. Most \
-         filters make the same mistake again and again, and whoever finds one can use it. This race shows what that costs, and \
-         what it costs when the filter learns. Compared: {}.</p>",
+        "<h1>{}</h1>\n<p class=\"lead\">A filter in memory keeps queries for {asked} away from the disk. Most \
+         filters make the same mistake again and again, and whoever finds one can use it.{and} This race shows what that costs, \
+         and what it costs when the filter learns. Compared: {}.</p>",
         escape(&words::headline(report)),
         escape(&words::memory(report)),
     ));
@@ -77,14 +84,17 @@ fn cards(page: &mut Page, report: &Report) {
     ));
     for store in &report.stores {
         let colour = plots::colour(report, store);
-        let (before, now) = (store.phase(0), store.phase(last));
+        let lookups = |place| rate(store.phase(place).lookups_per_thousand());
+        let beside = report
+            .correlated()
+            .map_or_else(String::new, |place| format!(", {} close to keys", lookups(place)));
         page.put(format_args!(
             "<li data-row=\"{colour}\" class=\"b{colour}\"><span class=\"name\">{}{}</span><b>{}</b><small>{} without an \
-             attack</small></li>",
+             attack{beside}</small></li>",
             sign(colour),
             escape(title(&store.name)),
-            rate(now.lookups_per_thousand()),
-            rate(before.lookups_per_thousand()),
+            lookups(last),
+            lookups(0),
         ));
     }
     page.put(format_args!("</ul>"));
@@ -140,23 +150,37 @@ fn figures(page: &mut Page, report: &Report) {
         );
     }
     page.put(format_args!("</div>"));
-    glossary(page);
+    glossary(page, report.discipline());
 }
 
 /// The words that a stranger to filters may miss.
-fn glossary(page: &mut Page) {
-    page.put(format_args!("<h2>The words</h2>\n<dl class=\"words\">"));
-    for (word, meaning) in [
+fn glossary(page: &mut Page, discipline: Discipline) {
+    let common = [
         ("store", "keys and values on disk, with or without a filter in front"),
         ("engine", "the database that keeps them there; asking it is slow"),
         ("filter", "a summary of the keys in memory: “not there” is certain, “maybe” may be a mistake"),
         ("false positive", "such a mistake: the engine is asked, and has nothing"),
-        ("uniform", "every query asks for a new key"),
-        ("Zipf", "few keys are asked for again and again, as in real life"),
-        ("attack", "a share of the queries replays keys that were slow before"),
         ("adaptive", "the filter changes after each mistake, so that this query is not a mistake again"),
-        ("Bloom, quotient", "filters that stay as they are"),
-    ] {
+    ];
+    let special = match discipline {
+        Discipline::Keys => [
+            ("uniform", "every query asks for a new key"),
+            ("Zipf", "few keys are asked for again and again, as in real life"),
+            ("attack", "a share of the queries replays keys that were slow before"),
+            ("Bloom, quotient", "filters that stay as they are"),
+        ]
+        .as_slice(),
+        Discipline::Ranges { .. } => &[
+            ("range", "a query for all keys between two others: is there one?"),
+            ("uniform", "every query asks for a new range, anywhere"),
+            ("correlated", "every query asks for a range beside a key, as in real life"),
+            ("attack", "a share of the queries replays ranges that were slow before"),
+            ("prefix Bloom", "a Bloom filter of keys without their last bits; it stays as it is"),
+            ("range filter", "it knows which bits the keys had, too; but it stays as it is"),
+        ],
+    };
+    page.put(format_args!("<h2>The words</h2>\n<dl class=\"words\">"));
+    for (word, meaning) in common.iter().chain(special) {
         page.put(format_args!("<dt>{word}</dt><dd>{}</dd>", escape(meaning)));
     }
     page.put(format_args!("</dl>"));
@@ -216,7 +240,10 @@ fn tables(page: &mut Page, report: &Report) {
     let false_positives = by_phase(&|store, place| rate(store.phase(place).false_positives_per_thousand()));
     table(
         page,
-        "False positives per 1,000 queries: keys that are not there, but get past the filter",
+        &format!(
+            "False positives per 1,000 queries: {} that get past the filter",
+            words::absent(report.discipline())
+        ),
         false_positives,
     );
     let lookups = by_phase(&|store, place| rate(store.phase(place).lookups_per_thousand()));
@@ -229,7 +256,11 @@ fn tables(page: &mut Page, report: &Report) {
         );
         table(page, &about, speeds);
     }
-    let head = ["bits per key", "filter", "files", "loaded in", "present keys per second"];
+    let present = match report.discipline() {
+        Discipline::Keys => "present keys per second",
+        Discipline::Ranges { .. } => "ranges with a key per second",
+    };
+    let head = ["bits per key", "filter", "files", "loaded in", present];
     let rows = report.stores.iter().map(|store| {
         let cells = vec![
             format!("{:.1}", store.filter_bits_per_key),
@@ -253,8 +284,18 @@ fn fine_print(page: &mut Page, report: &Report) {
     let keys = match &settings.key_file {
         Some(file) => format!("{} from {file} ({} lines)", grouped(settings.keys), grouped(settings.rows)),
         None => {
-            format!("{}, random, of 16\u{a0}bytes, with values of 100\u{a0}bytes", grouped(settings.keys))
+            let bytes = if settings.max_range.is_none() { 16 } else { 8 };
+            format!(
+                "{}, random, of {bytes}\u{a0}bytes, with values of 100\u{a0}bytes",
+                grouped(settings.keys)
+            )
         }
+    };
+    let second = match (report.discipline(), settings.skew) {
+        (Discipline::Ranges { max_range }, _) => {
+            format!("ranges at distances from 1 to {} from a key", grouped(max_range))
+        }
+        (Discipline::Keys, skew) => format!("Zipf with exponent {}", skew.unwrap_or_default()),
     };
     let percents: Vec<_> =
         settings.adversary_percent.iter().map(|percent| format!("{percent}\u{a0}%")).collect();
@@ -268,14 +309,7 @@ fn fine_print(page: &mut Page, report: &Report) {
                 grouped(settings.queries_per_phase)
             ),
         ),
-        (
-            "phases",
-            format!(
-                "uniform; Zipf with exponent {}; attacks with {} replayed",
-                settings.skew,
-                percents.join(", ")
-            ),
-        ),
+        ("phases", format!("uniform; {second}; attacks with {} replayed", percents.join(", "))),
         ("engine", format!("{}, with a cache of {}", settings.engine, bytes(settings.cache_bytes))),
         ("error rate", format!("{}: what the adaptive filter was built for", settings.error_rate)),
         ("filters", words::memory(report)),

@@ -2,9 +2,10 @@
 
 use twiceshy_plot::{Across, Bar, Bars, Canvas, LineChart, Point, Scale, Series, Span};
 
+use super::options::Discipline;
 use super::report::{Part, Report, StoreReport};
 use super::stream::Phase;
-use super::words::{files, grouped, memory, rate, speed};
+use super::words::{absent, files, grouped, memory, rate, speed};
 
 /// The number of a store's colour, dashes and marker; they follow its place in the tables.
 pub(super) const NO_FILTER: usize = 7;
@@ -45,6 +46,12 @@ fn series(report: &Report, points: impl Fn(&StoreReport) -> Vec<Point>) -> Vec<S
     report.stores.iter().map(line).collect()
 }
 
+/// How much room the names of stores take beside a plot.
+fn names_width(report: &Report) -> f64 {
+    let letters = report.stores.iter().map(|store| store.name.chars().count()).max();
+    letters.unwrap_or(0) as f64 * 8.0 + 8.0
+}
+
 /// All values that a logarithmic axis has a place for, or the ends of their ranges.
 fn values(series: &[Series]) -> impl Iterator<Item = f64> {
     let points = series.iter().flat_map(|series| &series.points);
@@ -59,7 +66,7 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
     for phase in &report.phases {
         let from = end;
         end += report.settings.queries_per_phase as f64;
-        spans.push(Span { names: span_names(phase, width), from, to: end });
+        spans.push(Span { names: span_names(report, phase, width), from, to: end });
     }
     let series = series(report, |store| {
         let mut asked = 0.0;
@@ -80,7 +87,7 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
     };
     let chart = LineChart {
         size,
-        margins: (48.0, 80.0),
+        margins: (48.0, names_width(report)),
         top,
         across: Across::Spans(spans),
         up: Scale::log(values(&series), SMALLEST),
@@ -94,15 +101,21 @@ pub(super) fn over_time(report: &Report, width: Width, top: f64) -> Plot {
     Plot { canvas: chart.draw(), size }
 }
 
-fn span_names(phase: &Phase, width: Width) -> Vec<String> {
+fn span_names(report: &Report, phase: &Phase, width: Width) -> Vec<String> {
+    let new = match report.discipline() {
+        Discipline::Keys => "new keys only",
+        Discipline::Ranges { .. } => "ranges anywhere",
+    };
     match (phase, width) {
-        (Phase::Uniform, Width::Wide) => vec!["uniform".into(), "new keys only".into()],
+        (Phase::Uniform, Width::Wide) => vec!["uniform".into(), new.into()],
+        (Phase::Correlated, Width::Wide) => vec!["correlated".into(), "ranges beside keys".into()],
         (Phase::Zipf { .. }, Width::Wide) => vec!["Zipf".into(), "few keys are popular".into()],
         (Phase::Attack { percent }, Width::Wide) => {
             vec!["attack".into(), format!("{percent}\u{a0}% replayed")]
         }
         (Phase::Uniform, Width::Narrow) => vec!["uniform".into(), "".into()],
         (Phase::Zipf { .. }, Width::Narrow) => vec!["Zipf".into(), "".into()],
+        (Phase::Correlated, Width::Narrow) => vec!["beside".into(), "keys".into()],
         (Phase::Attack { percent }, Width::Narrow) => vec!["attack".into(), format!("{percent}\u{a0}%")],
     }
 }
@@ -126,7 +139,7 @@ fn by_share(
     let size = (430.0, 320.0);
     let chart = LineChart {
         size,
-        margins: (50.0, 80.0),
+        margins: (50.0, names_width(report)),
         top: 0.0,
         across: Across::Places {
             names: attacks.iter().map(|(_, percent)| format!("{percent}\u{a0}%")).collect(),
@@ -177,7 +190,11 @@ pub(super) fn space(report: &Report) -> Plot {
         },
         colour: colour(report, store),
     };
-    let bars = Bars { width: 430.0, names: 82.0, bars: report.stores.iter().map(bar).collect() };
+    let bars = Bars {
+        width: 430.0,
+        names: names_width(report) + 2.0,
+        bars: report.stores.iter().map(bar).collect(),
+    };
     let (canvas, size) = bars.draw();
     Plot { canvas, size }
 }
@@ -191,10 +208,11 @@ pub(super) fn picture(report: &Report) -> String {
     let title = "The same queries on four stores: who makes the same mistake again?";
     canvas.text("title", 20.0, 30.0, title);
     let about = format!(
-        "{} keys on {}, {} queries for absent keys in each phase; {}{simulated}; made by twiceshy race",
+        "{} keys on {}, {} queries for {} in each phase; {}{simulated}; made by twiceshy race",
         grouped(settings.keys),
         settings.engine,
         grouped(settings.queries_per_phase),
+        absent(report.discipline()),
         memory(report),
     );
     canvas.text("small", 20.0, 52.0, &about);

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::options::Discipline;
 use super::stream::Phase;
 
 /// All of it.
@@ -56,8 +57,10 @@ pub(super) struct Settings {
     pub(super) cache_bytes: u64,
     /// How many queries every store got in each phase.
     pub(super) queries_per_phase: u64,
-    /// The exponent of the Zipf phase.
-    pub(super) skew: f64,
+    /// The exponent of the Zipf phase; null in a race of ranges.
+    pub(super) skew: Option<f64>,
+    /// The longest range that was asked for; null in a race of keys.
+    pub(super) max_range: Option<u64>,
     /// The share of replays in each attack, in percent.
     pub(super) adversary_percent: Vec<f64>,
     /// What the adaptive filter was built for.
@@ -73,7 +76,7 @@ pub(super) struct Settings {
 /// How a store did.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct StoreReport {
-    /// `adaptive`, `Bloom`, `quotient` or `no filter`.
+    /// `adaptive`, `Bloom`, `quotient` or `no filter`; of ranges `prefix Bloom` and `range` instead of the other two.
     pub(super) name: String,
     /// The bytes of its filter after loading.
     pub(super) filter_bytes_loaded: u64,
@@ -87,7 +90,7 @@ pub(super) struct StoreReport {
     pub(super) load_seconds: f64,
     /// Its figures, one entry for each phase.
     pub(super) phases: Vec<PhaseReport>,
-    /// What keys that are there cost, asked for at the end: filters cannot help with those.
+    /// What keys, or ranges with a key, that are there cost, asked for at the end: filters cannot help with those.
     pub(super) present: Figures,
     /// Its figures when every lookup reads the disk, one entry for each phase; none if that was left out.
     pub(super) cold: Vec<PhaseReport>,
@@ -146,13 +149,13 @@ pub(super) struct Speed {
 /// What was counted and measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct Figures {
-    /// Keys that were asked for.
+    /// Keys or ranges that were asked for.
     pub(super) queries: u64,
     /// How many of them replayed what the adversary had noted.
     pub(super) replayed: u64,
     /// How many of them the filter let through although they were not there.
     pub(super) false_positives: u64,
-    /// How often the engine was asked for a key.
+    /// How often the engine was asked for a key, or for the first one in a range.
     pub(super) engine_lookups: u64,
     /// How often the engine was asked for the keys beside a mistake, to learn from it.
     pub(super) learning_lookups: u64,
@@ -189,6 +192,16 @@ impl Figures {
 }
 
 impl Report {
+    /// What was asked for.
+    pub(super) fn discipline(&self) -> Discipline {
+        self.settings.max_range.map_or(Discipline::Keys, |max_range| Discipline::Ranges { max_range })
+    }
+
+    /// The place of the phase with ranges beside keys, if there is one.
+    pub(super) fn correlated(&self) -> Option<usize> {
+        self.phases.iter().position(|phase| *phase == Phase::Correlated)
+    }
+
     /// The phases with a share of replays, none included: their places, and the shares.
     pub(super) fn attacks(&self) -> Vec<(usize, f64)> {
         let share =

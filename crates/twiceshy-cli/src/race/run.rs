@@ -13,12 +13,13 @@ use twiceshy::hash::HashKey;
 use super::cold;
 use super::contender::{Contender, Course};
 use super::dataset::{Dataset, Sample};
+use super::filters::{Built, TwinFilter};
 use super::live::Live;
-use super::options::{Args, latency_text};
+use super::options::{Args, Discipline, latency_text};
 use super::random::Numbers;
 use super::report::{Figures, Machine, PhaseReport, Report, Settings, StoreReport};
 use super::stream::{Phase, Stream};
-use super::twin::{Built, TwinFilter};
+use super::words;
 use crate::interrupt;
 
 /// Parts of a phase that are told apart in the report.
@@ -32,16 +33,22 @@ const BATCH_ROWS: usize = 1_000;
 /// The most keys that are asked for at the end, to see that none is lost.
 const MOST_PRESENT: u64 = 20_000;
 
-/// In the order of all tables and plots.
-const CONTENDERS: [Option<TwinFilter>; 4] =
-    [None, Some(TwinFilter::Bloom), Some(TwinFilter::Quotient), Some(TwinFilter::None)];
+/// In the order of all tables and plots. The first one is adaptive.
+fn contenders(discipline: Discipline) -> [Option<TwinFilter>; 4] {
+    let (one, other) = match discipline {
+        Discipline::Keys => (TwinFilter::Bloom, TwinFilter::Quotient),
+        Discipline::Ranges { .. } => (TwinFilter::PrefixBloom, TwinFilter::Range),
+    };
+    [None, Some(one), Some(other), Some(TwinFilter::None)]
+}
 
 /// Races. The stores lie in the folder, which is not tidied up here.
 pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow::Result<Report> {
     let (start, started) = (Instant::now(), SystemTime::now());
-    let phases = Phase::all(args.skew, &args.adversary);
+    let phases = Phase::all(args.discipline(), args.skew, &args.adversary);
     let queries = args.queries_of(phases.len());
     let course = Course {
+        discipline: args.discipline(),
         engine: args.engine,
         cache_bytes: args.cache.bytes(dataset.bytes()),
         error_rate: args.error_rate,
@@ -51,7 +58,7 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
     let mut live = Live::new(args.latency);
     let mut sample = Sample::new(queries.min(MOST_PRESENT) as usize, args.seed);
     let (mut contenders, keys) = load_all(args, &course, dataset, folder, &mut sample, &mut live)?;
-    let present = sample.into_keys();
+    let present: Vec<_> = sample.into_keys().into_iter().map(|key| dataset.present(key)).collect();
     let mut stores = Vec::new();
     for contender in &contenders {
         stores.push(StoreReport {
@@ -68,11 +75,11 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
     }
     for (place, phase) in phases.iter().enumerate() {
         live.start(&format!("Phase {} of {}: {}", place + 1, phases.len(), phase.name()), queries);
-        let stream = Stream::new(*phase, place, args.seed, keys);
+        let stream = Stream::new(*phase, place, dataset.absent(), args.seed, keys);
         let reports = run_phase(stream, (queries, None), keys, &mut contenders, &mut live)?;
         stores.iter_mut().zip(reports).for_each(|(store, report)| store.phases.push(report));
     }
-    live.start("Keys that are there", contenders.len() as u64);
+    live.start(words::present(course.discipline), contenders.len() as u64);
     for_each_turn(0, &mut contenders, |number, contender| {
         stores[number].present = contender.ask_present(&present)?;
         live.advance(1);
@@ -92,7 +99,7 @@ pub(super) fn race(args: &Args, dataset: &Dataset<'_>, folder: &Path) -> anyhow:
         let queries = queries.min(WINDOWS * MOST_AT_ONCE);
         for (place, phase) in phases.iter().enumerate() {
             live.start(&format!("Cold {} of {}: {}", place + 1, phases.len(), phase.name()), queries);
-            let stream = Stream::new(*phase, phases.len() + place, args.seed, keys);
+            let stream = Stream::new(*phase, phases.len() + place, dataset.absent(), args.seed, keys);
             let reports = run_phase(stream, (queries, Some(COLD_TURN)), keys, &mut contenders, &mut live)?;
             stores.iter_mut().zip(reports).for_each(|(store, report)| store.cold.push(report));
         }
@@ -156,7 +163,8 @@ fn load_all(
 ) -> anyhow::Result<(Vec<Contender>, u64)> {
     let mut contenders: Vec<Contender> = Vec::new();
     let mut keys = 0;
-    for (number, kind) in CONTENDERS.into_iter().enumerate() {
+    let kinds = self::contenders(course.discipline);
+    for (number, kind) in kinds.into_iter().enumerate() {
         let place = folder.join(number.to_string());
         let contender = match kind {
             None => Contender::adaptive(course, place),
@@ -171,7 +179,7 @@ fn load_all(
         let mut contender = contender
             .context("cannot make a store: choose a folder with room by --dir, or another engine")?;
         live.add(contender.name());
-        live.start(&format!("Loading {} of {}", number + 1, CONTENDERS.len()), dataset.rows());
+        live.start(&format!("Loading {} of {}", number + 1, kinds.len()), dataset.rows());
         let mut new = 0;
         dataset.for_each_batch(BATCH_ROWS, |rows| {
             interrupt::check()?;
@@ -234,11 +242,14 @@ fn run_phase(
 
 fn settings(args: &Args, dataset: &Dataset<'_>, course: &Course, keys: u64, queries: u64) -> Settings {
     let percents: Vec<_> = args.adversary.iter().map(f64::to_string).collect();
+    let special = match course.discipline {
+        Discipline::Keys => format!("--skew {}", args.skew),
+        Discipline::Ranges { max_range } => format!("--ranges --max-range {max_range}"),
+    };
     let mut command = format!(
-        "twiceshy race --engine {} --keys {} --queries {queries} --skew {} --adversary {} --cache {} --error-rate {} --seed {}",
+        "twiceshy race --engine {} --keys {} --queries {queries} {special} --adversary {} --cache {} --error-rate {} --seed {}",
         args.engine.name(),
         dataset.rows(),
-        args.skew,
         percents.join(","),
         args.cache,
         args.error_rate,
@@ -265,7 +276,11 @@ fn settings(args: &Args, dataset: &Dataset<'_>, course: &Course, keys: u64, quer
         data_bytes: dataset.bytes(),
         cache_bytes: course.cache_bytes,
         queries_per_phase: queries,
-        skew: args.skew,
+        skew: (course.discipline == Discipline::Keys).then_some(args.skew),
+        max_range: match course.discipline {
+            Discipline::Keys => None,
+            Discipline::Ranges { max_range } => Some(max_range),
+        },
         adversary_percent: args.adversary.clone(),
         error_rate: args.error_rate,
         equal_rate: args.equal_rate,

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 
 use super::report::{Report, StoreReport};
-use super::words::{files, in_plain_text, memory, rate, spread, wrapped};
+use super::words::{self, files, in_plain_text, memory, rate, spread, wrapped};
 
 /// A table with a head.
 pub(super) fn plain<'a>(head: &[&str], lines: impl Iterator<Item = &'a [String]>) -> Table {
@@ -39,8 +39,9 @@ pub(super) fn of_report(report: &Report, width: usize) -> String {
     };
     let mut lookups = by_phase(&|store, place| rate(store.phase(place).lookups_per_thousand()));
     lookups.push(line("bits/key".into(), &|store| format!("{:.1}", store.filter_bits_per_key)));
-    let title = "Lookups in the engine per 1,000 queries for absent keys, those for learning included";
-    draw(title, &lookups);
+    let absent = words::absent(report.discipline());
+    let title = format!("Lookups in the engine per 1,000 queries for {absent}, those for learning included");
+    draw(&title, &lookups);
     for &part in report.parts() {
         let speeds = by_phase(&|store, place| spread(&store.speed(part, place)));
         let title = format!(

@@ -19,10 +19,12 @@ pub(super) struct Watched {
     engine: RwLock<Arc<dyn Engine>>,
     lookups: AtomicU64,
     misses: AtomicU64,
-    scans: AtomicU64,
+    others: AtomicU64,
     latency: Duration,
     /// Loading is not slowed down.
     is_slow: AtomicBool,
+    /// A query has begun, and has not read yet.
+    is_asked: AtomicBool,
     /// What is evicted from the operating system's cache before every lookup.
     cold: OnceLock<Files>,
     evicting_nanos: AtomicU64,
@@ -31,26 +33,27 @@ pub(super) struct Watched {
 /// How often an engine was asked for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Reads of one row.
+    /// The first read of a query: of a row, or of the first row in a range.
     pub(super) lookups: u64,
     /// Those of them that found none.
     pub(super) misses: u64,
-    /// Reads of neighbouring rows, to learn from a mistake.
-    pub(super) scans: u64,
+    /// All others, to learn from a mistake.
+    pub(super) others: u64,
     /// How long it took to evict files before, which is no part of the lookups.
     pub(super) evicting: Duration,
 }
 
 impl Watched {
     pub(super) fn new(engine: Arc<dyn Engine>, latency: Option<Duration>) -> Self {
-        let [lookups, misses, scans, evicting_nanos] = Default::default();
+        let [lookups, misses, others, evicting_nanos] = Default::default();
         Self {
             engine: RwLock::new(engine),
             lookups,
             misses,
-            scans,
+            others,
             latency: latency.unwrap_or_default(),
             is_slow: false.into(),
+            is_asked: false.into(),
             cold: OnceLock::new(),
             evicting_nanos,
         }
@@ -80,6 +83,11 @@ impl Watched {
         self.is_slow.store(!self.latency.is_zero(), Ordering::Relaxed);
     }
 
+    /// A query begins: what is read next is its lookup.
+    pub(super) fn begin_query(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn lookups(&self) -> u64 {
         self.lookups.load(Ordering::Relaxed)
     }
@@ -87,21 +95,33 @@ impl Watched {
     pub(super) fn counts(&self) -> Counts {
         let misses = self.misses.load(Ordering::Relaxed);
         let evicting = Duration::from_nanos(self.evicting_nanos.load(Ordering::Relaxed));
-        Counts { lookups: self.lookups(), misses, scans: self.scans.load(Ordering::Relaxed), evicting }
+        Counts { lookups: self.lookups(), misses, others: self.others.load(Ordering::Relaxed), evicting }
     }
 
-    fn count(&self, space: Space, counter: &AtomicU64) {
-        if space == Space::Rows {
-            counter.fetch_add(1, Ordering::Relaxed);
-            if self.is_slow.load(Ordering::Relaxed) {
-                wait(self.latency);
-            }
-            if let Some(files) = self.cold.get() {
-                let start = Instant::now();
-                files.evict();
-                self.evicting_nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-            }
+    /// Counts and slows down a read, which tells whether it found something.
+    fn count(
+        &self,
+        space: Space,
+        read: impl FnOnce() -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        if !matches!(space, Space::Rows | Space::Partitions) {
+            return read().map(drop);
         }
+        let is_lookup = self.is_asked.swap(false, Ordering::Relaxed);
+        let counter = if is_lookup { &self.lookups } else { &self.others };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if self.is_slow.load(Ordering::Relaxed) {
+            wait(self.latency);
+        }
+        if let Some(files) = self.cold.get() {
+            let start = Instant::now();
+            files.evict();
+            self.evicting_nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        if !read()? && is_lookup {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 
@@ -129,17 +149,23 @@ impl Engine for Watched {
     }
 
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError> {
-        self.count(space, &self.lookups);
-        let value = self.engine().get(space, key)?;
-        if space == Space::Rows && value.is_none() {
-            self.misses.fetch_add(1, Ordering::Relaxed);
-        }
+        let mut value = None;
+        self.count(space, || {
+            value = self.engine().get(space, key)?;
+            Ok(value.is_some())
+        })?;
         Ok(value)
     }
 
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
-        self.count(space, &self.scans);
-        self.engine().scan(space, keys, visit)
+        self.count(space, || {
+            let mut found = false;
+            self.engine().scan(space, keys, &mut |key, value| {
+                found = true;
+                visit(key, value)
+            })?;
+            Ok(found)
+        })
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {
@@ -177,23 +203,34 @@ mod tests {
         let latency = Duration::from_millis(3);
         let engine = Watched::new(Arc::new(MemoryEngine::new()), Some(latency));
         let time = |space| {
+            engine.begin_query();
             let start = Instant::now();
             engine.get(space, b"key").unwrap();
             start.elapsed()
+        };
+        let scan = |space| {
+            engine.scan(space, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
         };
         assert!(time(Space::Rows) < latency);
         engine.slow_down();
         assert!(time(Space::Rows) >= latency);
         time(Space::Meta);
-        let counts = |lookups, misses, scans| Counts { lookups, misses, scans, evicting: Duration::ZERO };
+        let counts = |lookups, misses, others| Counts { lookups, misses, others, evicting: Duration::ZERO };
         assert_eq!(engine.counts(), counts(2, 2, 0));
         let mut batch = Batch::new();
         batch.put(Space::Rows, b"key".to_vec(), Vec::new());
         engine.write(batch, Durability::Relaxed).unwrap();
         time(Space::Rows);
-        engine.scan(Space::Rows, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
-        engine.scan(Space::Meta, Keys::ALL, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
-        assert_eq!(engine.counts(), counts(3, 2, 1));
+        scan(Space::Rows);
+        scan(Space::Meta);
+        scan(Space::Partitions);
+        assert_eq!(engine.counts(), counts(3, 2, 2));
+        // The first read of a query is its lookup, of whatever kind.
+        engine.begin_query();
+        scan(Space::Partitions);
+        scan(Space::Rows);
+        engine.get(Space::Rows, b"other").unwrap();
+        assert_eq!(engine.counts(), counts(4, 3, 4));
     }
 
     /// It has the same rows in a new engine, and evicts before every lookup of a row, which is counted apart.

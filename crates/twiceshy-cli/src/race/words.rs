@@ -3,6 +3,7 @@
 //!
 //! A blank between a number and its unit is one at which no line is broken; [`in_plain_text`] has usual ones.
 
+use super::options::Discipline;
 use super::random::Zipf;
 use super::report::{Figures, Part, Report, Speed, StoreReport};
 use super::run::{COLD_TURN, WINDOWS};
@@ -100,7 +101,33 @@ pub(super) fn title(name: &str) -> &str {
         "adaptive" => "adaptive filter",
         "Bloom" => "Bloom filter",
         "quotient" => "quotient filter",
+        "prefix Bloom" => "prefix Bloom filter",
+        "range" => "range filter",
         other => other,
+    }
+}
+
+/// What is asked for, in two words.
+pub(super) fn absent(discipline: Discipline) -> &'static str {
+    match discipline {
+        Discipline::Keys => "absent keys",
+        Discipline::Ranges { .. } => "empty ranges",
+    }
+}
+
+/// What is asked for at the end.
+pub(super) fn present(discipline: Discipline) -> &'static str {
+    match discipline {
+        Discipline::Keys => "Keys that are there",
+        Discipline::Ranges { .. } => "Ranges with a key",
+    }
+}
+
+/// What an adversary asks for again.
+fn noted(discipline: Discipline) -> &'static str {
+    match discipline {
+        Discipline::Keys => "keys",
+        Discipline::Ranges { .. } => "ranges",
     }
 }
 
@@ -140,20 +167,34 @@ pub(super) fn memory(report: &Report) -> String {
         format!("all filters built for the same error rate, {}", report.settings.error_rate)
     } else {
         let has_grown = report.store("adaptive").is_some_and(StoreReport::has_grown);
-        format!("all filters with the same memory{}", if has_grown { " when they were loaded" } else { "" })
+        let when = if has_grown { " when they were loaded" } else { "" };
+        format!("all filters with the same memory{when}{}", but_larger(report))
     }
+}
+
+/// Which filter has more than the same memory, if one has.
+fn but_larger(report: &Report) -> String {
+    let most = report.store("adaptive").map_or(0, |store| store.filter_bytes_loaded);
+    let larger = report.stores.iter().find(|store| store.filter_bytes_loaded > most);
+    larger.map_or_else(String::new, |store| {
+        format!(", but the {}, which does not fit into it", title(&store.name))
+    })
 }
 
 /// The result in one line.
 pub(super) fn headline(report: &Report) -> String {
+    let (queries, compared) = match report.discipline() {
+        Discipline::Keys => ("queries", "Bloom"),
+        Discipline::Ranges { .. } => ("ranges", "prefix Bloom"),
+    };
     let lookups = |name: &str| {
         let (last, _) = report.strongest_attack()?;
         Some(rate(report.store(name)?.phase(last).lookups_per_thousand()))
     };
-    match (lookups("Bloom"), lookups("adaptive")) {
-        (Some(bloom), Some(adaptive)) => format!(
-            "Under attack 1,000\u{a0}queries cost {bloom}\u{a0}database lookups behind a Bloom filter, {adaptive} behind the adaptive \
-             filter"
+    match (lookups(compared), lookups("adaptive")) {
+        (Some(others), Some(adaptive)) => format!(
+            "Under attack 1,000\u{a0}{queries} cost {others}\u{a0}database lookups behind a {}, {adaptive} behind the adaptive filter",
+            title(compared)
         ),
         _ => "Four stores, the same queries, one attack".into(),
     }
@@ -165,10 +206,16 @@ pub(super) type Said = (&'static str, String);
 /// The race in a few sentences.
 pub(super) fn summary(report: &Report) -> Vec<Said> {
     let settings = &report.settings;
+    let asked = match report.discipline() {
+        Discipline::Keys => "keys that are not there".to_owned(),
+        Discipline::Ranges { max_range } => {
+            format!("ranges of up to {}\u{a0}keys in which there is none", grouped(max_range))
+        }
+    };
     let mut said = vec![(
         "The race",
         format!(
-            "Four stores hold the same {}\u{a0}keys on disk ({}). Each was asked {}\u{a0}times for keys that are not there. A \
+            "Four stores hold the same {}\u{a0}keys on disk ({}). Each was asked {}\u{a0}times for {asked}. A \
              filter in memory answers nearly all of these queries; when it errs, a false positive, the engine on disk is asked \
              in vain.",
             grouped(settings.keys),
@@ -194,15 +241,24 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
     } else {
         ""
     };
+    let new = match report.discipline() {
+        Discipline::Keys => "new keys",
+        Discipline::Ranges { .. } => "ranges anywhere",
+    };
     said.push((
         "Without an attack",
         format!(
-            "False positives per 1,000\u{a0}queries for new keys: adaptive filter {}, {}.{why} Without a filter all \
+            "False positives per 1,000\u{a0}queries for {new}: adaptive filter {}, {}.{why} Without a filter all \
              1,000\u{a0}go to the engine.",
             rate(mistakes(adaptive)),
             list(&|store| rate(mistakes(store))),
         ),
     ));
+    if let Some(place) = report.correlated() {
+        let mistakes = |store: &StoreReport| rate(store.phase(place).false_positives_per_thousand());
+        let all = format!("adaptive filter {}, {}", mistakes(adaptive), list(&mistakes));
+        said.push(("Close to keys", about_correlated(report, place, &all)));
+    }
     if let Some((last, percent)) = report.strongest_attack() {
         let told = |store: &StoreReport| {
             let (before, now) = (store.phase(0), store.phase(last));
@@ -215,9 +271,10 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
         said.push((
             "Under attack",
             format!(
-                "An adversary notes which answers are slow and asks for the same keys again, in {percent}\u{a0}% of the queries. \
+                "An adversary notes which answers are slow and asks for the same {} again, in {percent}\u{a0}% of the queries. \
                  Lookups in the engine per 1,000\u{a0}queries: {}. The adaptive filter learns from each mistake and does not make \
                  it again: {}.",
+                noted(report.discipline()),
                 others().map(|store| format!("{} {}", title(&store.name), told(store))).collect::<Vec<_>>().join("; "),
                 told(adaptive),
             ),
@@ -267,6 +324,24 @@ pub(super) fn summary(report: &Report) -> Vec<Said> {
     said
 }
 
+/// What filters make of ranges beside keys, with the mistakes of all of them.
+fn about_correlated(report: &Report, place: usize, mistakes: &str) -> String {
+    let fails = |store: &StoreReport| {
+        let [anywhere, beside] = [0, place].map(|place| store.phase(place).false_positives_per_thousand());
+        beside > 10.0 * anywhere.max(1.0)
+    };
+    let why = if report.store("prefix Bloom").is_some_and(fails) {
+        " A filter of prefixes takes a range that begins like a key for one with that key in it. The others know more than prefixes."
+    } else {
+        ""
+    };
+    format!(
+        "In the phase \u{201c}correlated\u{201d} every range lies beside a key, from 1 to {}\u{a0}away, as where neighbours of what \
+         is there are asked for. False positives per 1,000\u{a0}queries: {mistakes}.{why}",
+        grouped(report.settings.max_range.unwrap_or_default()),
+    )
+}
+
 fn bits(store: &StoreReport) -> String {
     format!("{:.1}", store.filter_bits_per_key)
 }
@@ -281,8 +356,9 @@ fn about_memory(report: &Report, adaptive: &StoreReport, others: &str) -> String
         )
     } else {
         format!(
-            "All filters got the same memory: what the adaptive one, built for an error rate of {}, came to when it was loaded. With \
-             --equal-rate all are built for that rate.",
+            "All filters got the same memory{}: what the adaptive one, built for an error rate of {}, came to when it was loaded. \
+             With --equal-rate all are built for that rate.",
+            but_larger(report),
             settings.error_rate
         )
     };
@@ -327,18 +403,25 @@ pub(super) fn caveats(report: &Report) -> Vec<String> {
             time(COLD_TURN.as_secs_f64())
         ));
     }
-    if settings.engine == "fjall" {
+    if settings.engine == "fjall" && report.discipline() == Discipline::Keys {
         caveats.push(
             "The engine fjall has Bloom filters of its own, which were on, as by default: they make lookups of absent keys \
              cheap for the store without a filter, and for false positives."
                 .into(),
         );
     }
-    caveats.push(
+    caveats.push(format!(
         "Each store has an adversary of its own, who sees only whether the engine was asked, as a stranger sees from how \
-         long an answer takes. Up to 10,000 keys are noted, in all phases. All other queries are the same for all stores."
-            .into(),
-    );
+         long an answer takes. Up to 10,000 {} are noted, in all phases. All other queries are the same for all stores.",
+        noted(report.discipline())
+    ));
+    if let Discipline::Ranges { max_range } = report.discipline() {
+        caveats.push(format!(
+            "Ranges have any length from 1 to {}\u{a0}keys, for which the adaptive filter and the range filter were built; the \
+             prefixes of the prefix Bloom filter are as long as they can be if no range is to meet more than two of them.",
+            grouped(max_range)
+        ));
+    }
     caveats.push(
         "To learn, the adaptive filter reads the keys beside a mistake: these reads are counted as lookups, and their time is \
          in its speed."
@@ -346,8 +429,9 @@ pub(super) fn caveats(report: &Report) -> Vec<String> {
     );
     caveats.push(format!(
         "One thread asked, all stores by turns. A speed is the median of up to {WINDOWS}\u{a0}turns; half of them were \
-         in the range that is given with it. Keys that are there always cost a lookup, with any filter: at the end {} of \
-         them were asked for in each store, and all were found ({}).",
+         in the range that is given with it. {} always cost a lookup, with any filter: at the end {} of them were asked for \
+         in each store, and all were found ({}).",
+        present(report.discipline()),
         grouped(report.stores.first().map_or(0, |store| store.present.queries)),
         report
             .stores

@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use twiceshy_store::AdaptiveStore;
 
-use super::{explain, open, tsv};
+use super::{Opened, explain, open, tsv};
 use crate::target::Target;
 use crate::{Outcome, interrupt, output, progress};
 
@@ -21,7 +20,7 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-A line is a key, a tab, a value, in no particular order. Tabs, ends of lines, backslashes, control \
+A line is a key, a tab, a value, in the order of the keys if the store is an ordered one, else in no particular order. Tabs, ends of lines, backslashes, control \
 characters and bytes that are not UTF-8 are escaped: \\t \\n \\r \\\\ \\xHH. A file is complete or not there.
 
 Examples:
@@ -36,12 +35,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(file) => Some(Target::fresh(file)?),
         None => None,
     };
-    let store = open(&args.folder)?;
+    let Opened { store, keys } = open(&args.folder)?;
     let bar = progress::bar("exporting", Some(store.approximate_len()));
-    let export = |out: &mut dyn Write, store: &AdaptiveStore, cannot: &str| {
+    let export = |out: &mut dyn Write, cannot: &str| {
         for (number, row) in (1..).zip(store.iter()) {
             let (key, value) = row.map_err(explain(&args.folder))?;
-            tsv::write_row(out, &key, &value).with_context(|| cannot.to_owned())?;
+            tsv::write_row(out, &keys.show(&key), &value).with_context(|| cannot.to_owned())?;
             if number % ROWS_AT_ONCE == 0 {
                 interrupt::check()?;
                 bar.inc(ROWS_AT_ONCE);
@@ -53,11 +52,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Some(target) => {
             interrupt::watch()?;
             let cannot = format!("cannot write {}", target.path().display());
-            target.write(|out| export(out, &store, &cannot))?;
+            target.write(|out| export(out, &cannot))?;
         }
         None => {
             let mut out = output::stdout();
-            export(&mut out, &store, "cannot write to standard output")?;
+            export(&mut out, "cannot write to standard output")?;
             output::written(out.flush())?;
         }
     }

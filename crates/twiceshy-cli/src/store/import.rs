@@ -14,8 +14,9 @@ use anyhow::Context;
 use indicatif::HumanCount;
 use serde::Serialize;
 
+use super::keys::Keys;
 use super::tsv::{self, Row, Wrong};
-use super::{close, explain, open, partly};
+use super::{Opened, close, explain, keys_in, open, partly};
 use crate::output::{self, count};
 use crate::target::Target;
 use crate::{Outcome, input, interrupt, progress};
@@ -45,7 +46,8 @@ A line is a key, a tab, a value; the first tab ends the key. Escapes in both: \\
 any byte.
 Lines end with \\n or \\r\\n, blank lines are left out. A key that comes again gets the new value.
 An import that was interrupted can be done again: a row that is in already is replaced by itself, and counts as replaced.
-A line without a tab, or with another escape, ends the import; what came before it is in.
+A line without a tab, with another escape, or with what is no key of an ordered store, ends the import; what came before it \
+is in.
 
 Examples:
   twiceshy store import legs legs.tsv
@@ -96,8 +98,8 @@ struct Imported {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let bad_lines = args.skip_bad.as_deref().map(Target::fresh).transpose()?;
-    let batches = read_in_background(args)?;
-    let store = open(&args.folder)?;
+    let batches = read_in_background(args, keys_in(&args.folder)?)?;
+    let Opened { store, .. } = open(&args.folder)?;
     interrupt::watch()?;
     let mut bad_lines = bad_lines.as_ref().map(Target::begin).transpose()?;
     let bar = progress::bytes("importing", input::size(&args.file));
@@ -165,7 +167,7 @@ fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
             ", or import all of it with --raw into a new store (rows before it were read with escapes)"
         }
         Wrong::Escape(_) => ", give --raw to take all backslashes as they are",
-        Wrong::NoTab => "",
+        Wrong::NoTab | Wrong::Key(_) => "",
     };
     let before = match rows {
         0 => "no row came before it".to_owned(),
@@ -181,14 +183,15 @@ fn stopped(error: anyhow::Error, rows: u64) -> anyhow::Error {
 }
 
 /// Opens the file and starts to read. If reading ends with an error, all rows before it have been sent.
-fn read_in_background(args: &Args) -> anyhow::Result<mpsc::Receiver<anyhow::Result<Batch>>> {
+fn read_in_background(args: &Args, keys: Keys) -> anyhow::Result<mpsc::Receiver<anyhow::Result<Batch>>> {
     let (sender, receiver) = mpsc::sync_channel(2);
-    let (path, escapes, skip_bad) = (args.file.clone(), !args.raw, args.skip_bad.is_some());
+    let (path, format) =
+        (args.file.clone(), Format { escapes: !args.raw, skip_bad: args.skip_bad.is_some(), keys });
     thread::spawn(move || {
         let read = input::open(&path).and_then(|mut input| {
             // It is open.
             let _ = sender.send(Ok(Batch::default()));
-            read_batches(&mut *input, &input::name(&path), escapes, skip_bad, &sender)
+            read_batches(&mut *input, &input::name(&path), format, &sender)
         });
         if let Err(error) = read {
             // Without a receiver nobody wants to know.
@@ -199,11 +202,18 @@ fn read_in_background(args: &Args) -> anyhow::Result<mpsc::Receiver<anyhow::Resu
     Ok(receiver)
 }
 
+/// What lines mean.
+struct Format {
+    escapes: bool,
+    /// Lines that are no rows are left out.
+    skip_bad: bool,
+    keys: Keys,
+}
+
 fn read_batches(
     input: &mut dyn BufRead,
     name: &str,
-    escapes: bool,
-    skip_bad: bool,
+    Format { escapes, skip_bad, keys }: Format,
     sender: &SyncSender<anyhow::Result<Batch>>,
 ) -> anyhow::Result<()> {
     let (mut line, mut number) = (Vec::new(), 0u64);
@@ -223,7 +233,7 @@ fn read_batches(
                 Ok(None) => break Some(Ok(())),
                 Err(error) => break Some(Err(error).with_context(|| format!("cannot read {name}"))),
             }
-            match tsv::parse(&line, escapes) {
+            match tsv::parse(&line, escapes, keys) {
                 Ok(row) => {
                     after_escapes |= escapes && line.contains(&b'\\');
                     batch.rows.push(row);

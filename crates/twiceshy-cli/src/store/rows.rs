@@ -10,14 +10,15 @@ use indicatif::{HumanCount, ProgressBar};
 use serde_json::{Map, Value, json};
 use twiceshy_store::Durability;
 
-use super::{close, explain, open, open_for, partly, tsv};
+use super::keys::Keys as StoreKeys;
+use super::{Opened, close, explain, open, open_for, partly, tsv};
 use crate::input::{self, Keys};
 use crate::output::{self, count};
 use crate::{Outcome, progress};
 
 /// Whether keys and values have escapes.
 #[derive(clap::Args)]
-struct Escapes {
+pub(super) struct Escapes {
     /// Understand escapes in keys and values, as import does: \t \n \r \\ \xHH
     #[arg(short, long)]
     escaped: bool,
@@ -25,7 +26,7 @@ struct Escapes {
 
 impl Escapes {
     /// The bytes that a key or a value stands for.
-    fn bytes<'a>(&self, given: &'a [u8]) -> anyhow::Result<Cow<'a, [u8]>> {
+    pub(super) fn bytes<'a>(&self, given: &'a [u8]) -> anyhow::Result<Cow<'a, [u8]>> {
         if !self.escaped {
             return Ok(given.into());
         }
@@ -54,6 +55,7 @@ impl KeyArgs {
     /// Calls `work` with all keys in order, some at a time.
     fn for_each_chunk(
         &self,
+        store_keys: StoreKeys,
         bar: &ProgressBar,
         mut work: impl FnMut(&[Cow<'_, [u8]>]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
@@ -62,7 +64,8 @@ impl KeyArgs {
             output::complain("note: - is taken as a key; to read keys from standard input, leave it out");
         }
         self.source().for_each_chunk(bar, |keys| {
-            work(&keys.iter().map(|key| self.escapes.bytes(key)).collect::<Result<Vec<_>, _>>()?)
+            let keys = keys.iter().map(|key| Ok(store_keys.parse(self.escapes.bytes(key)?)?));
+            work(&keys.collect::<anyhow::Result<Vec<_>>>()?)
         })
     }
 }
@@ -109,12 +112,13 @@ pub(super) fn insert(args: &InsertArgs) -> anyhow::Result<Outcome> {
         }
         (None, None) => bail!("give a value"),
     };
-    let store = open(&args.folder)?;
-    let is_new = store.insert(&key, value).map_err(explain(&args.folder))?;
+    let Opened { store, keys } = open(&args.folder)?;
+    let stored = (keys.parse(key)?.into_owned(), value.into_owned());
+    let new = store.insert_batch(std::slice::from_ref(&stored)).map_err(explain(&args.folder))?;
     close(&args.folder, store)?;
     if args.json {
-        let mut object = row(&key);
-        object.insert("new".into(), is_new.into());
+        let mut object = row(&keys.show(&stored.0));
+        object.insert("new".into(), (new == 1).into());
         output::told(output::print_json(&object))?;
     }
     Ok(Outcome::Done)
@@ -152,20 +156,22 @@ Examples:
   twiceshy store get legs --raw ant.png > picture.png";
 
 pub(super) fn get(args: &GetArgs) -> anyhow::Result<Outcome> {
-    let store = open(&args.folder)?;
+    let Opened { store, keys: store_keys } = open(&args.folder)?;
     let mut out = output::stdout();
     let is_typed = input::is_typed();
     let (mut asked, mut all_there) = (0, true);
     // Answers are the progress.
-    args.keys.for_each_chunk(&ProgressBar::hidden(), |keys| {
+    args.keys.for_each_chunk(store_keys, &ProgressBar::hidden(), |keys| {
         asked += keys.len();
         if args.raw && asked > 1 {
             bail!("--raw prints the value of one key: give one, or leave out --raw");
         }
-        let values = store.get_batch(keys).map_err(explain(&args.folder))?;
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let values = store.get_batch(&keys).map_err(explain(&args.folder))?;
         all_there &= values.iter().all(Option::is_some);
+        let mut answers = keys.iter().zip(&values);
         let written =
-            keys.iter().zip(&values).try_for_each(|(key, value)| answer(&mut out, args, key, value));
+            answers.try_for_each(|(key, value)| answer(&mut out, args, &store_keys.show(key), value));
         output::written(written.and_then(|()| if is_typed { out.flush() } else { Ok(()) }))
     })?;
     output::written(out.flush())?;
@@ -215,10 +221,10 @@ Examples:
 
 pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     // Not every key waits for the disk, only all of a chunk together.
-    let store = open_for(&args.folder, Durability::Relaxed)?;
+    let Opened { store, keys: store_keys } = open_for(&args.folder, Durability::Relaxed)?;
     let bar = args.keys.source().progress("removing");
     let (mut removed, mut missing) = (0, 0);
-    let result = args.keys.for_each_chunk(&bar, |keys| {
+    let result = args.keys.for_each_chunk(store_keys, &bar, |keys| {
         let mut were_there = 0;
         for key in keys {
             were_there += u64::from(store.remove(key).map_err(explain(&args.folder))?);
@@ -250,12 +256,12 @@ pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
 }
 
 /// An object with a key.
-fn row(key: &[u8]) -> Map<String, Value> {
+pub(super) fn row(key: &[u8]) -> Map<String, Value> {
     let mut object = Map::new();
     output::put_bytes(&mut object, "key", key);
     object
 }
 
-fn found(all: bool) -> Outcome {
+pub(super) fn found(all: bool) -> Outcome {
     if all { Outcome::Done } else { Outcome::NotFound }
 }

@@ -12,6 +12,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use super::keys::{BadKey, Keys};
+
 /// What is wrong with a line.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
@@ -19,19 +21,19 @@ pub(super) enum Wrong {
     NoTab,
     #[error("{0} is no escape: write \\\\ for a backslash (escapes: \\t \\n \\r \\\\ \\xHH)")]
     Escape(String),
+    #[error(transparent)]
+    Key(#[from] BadKey),
 }
 
 /// Key and value of a line.
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
-/// Splits a line; `escapes` says whether backslashes mean something.
-pub(super) fn parse(line: &[u8], escapes: bool) -> Result<Row, Wrong> {
+/// Splits a line of a store with such keys; `escapes` says whether backslashes mean something.
+pub(super) fn parse(line: &[u8], escapes: bool, keys: Keys) -> Result<Row, Wrong> {
     let tab = line.iter().position(|&byte| byte == b'\t').ok_or(Wrong::NoTab)?;
     let (key, value) = (&line[..tab], &line[tab + 1..]);
-    if !escapes {
-        return Ok((key.to_vec(), value.to_vec()));
-    }
-    Ok((unescape(key)?.into_owned(), unescape(value)?.into_owned()))
+    let bytes = |text| if escapes { unescape(text) } else { Ok(Cow::Borrowed(text)) };
+    Ok((keys.parse(bytes(key)?)?.into_owned(), bytes(value)?.into_owned()))
 }
 
 /// Replaces escapes by what they stand for.
@@ -104,6 +106,8 @@ pub(super) fn write_row(out: &mut (impl Write + ?Sized), key: &[u8], value: &[u8
 mod tests {
     use super::*;
 
+    const PLAIN: Keys = Keys(None);
+
     fn line(key: &[u8], value: &[u8]) -> Vec<u8> {
         let mut line = Vec::new();
         write_row(&mut line, key, value).unwrap();
@@ -123,7 +127,7 @@ mod tests {
                 let line = line(key, value);
                 let text = std::str::from_utf8(&line).unwrap();
                 assert_eq!(text.chars().filter(|c| c.is_ascii_control()).count(), 1, "{text:?}");
-                assert_eq!(parse(&line, true), Ok((key.clone(), value.clone())), "{text:?}");
+                assert_eq!(parse(&line, true, PLAIN), Ok((key.clone(), value.clone())), "{text:?}");
             }
         }
     }
@@ -136,11 +140,11 @@ mod tests {
 
     #[test]
     fn the_first_tab_ends_the_key() {
-        assert_eq!(parse(b"a\tb\tc", true), Ok((b"a".to_vec(), b"b\tc".to_vec())));
-        assert_eq!(parse(b"\t", true), Ok((Vec::new(), Vec::new())));
-        assert_eq!(parse(b"ant", true), Err(Wrong::NoTab));
-        assert_eq!(parse(br"a\	\b", false), Ok((br"a\".to_vec(), br"\b".to_vec())));
-        assert_eq!(parse(br"\x4A\x4a	\\x4a", true), Ok((b"JJ".to_vec(), br"\x4a".to_vec())));
+        assert_eq!(parse(b"a\tb\tc", true, PLAIN), Ok((b"a".to_vec(), b"b\tc".to_vec())));
+        assert_eq!(parse(b"\t", true, PLAIN), Ok((Vec::new(), Vec::new())));
+        assert_eq!(parse(b"ant", true, PLAIN), Err(Wrong::NoTab));
+        assert_eq!(parse(br"a\	\b", false, PLAIN), Ok((br"a\".to_vec(), br"\b".to_vec())));
+        assert_eq!(parse(br"\x4A\x4a	\\x4a", true, PLAIN), Ok((b"JJ".to_vec(), br"\x4a".to_vec())));
     }
 
     #[test]

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use twiceshy::adaptive::{Growth, Record};
 use twiceshy::error::{ReadError, RebuildError, SetError};
+use twiceshy::reverse_map::Row;
 use twiceshy::{AdaptiveFilter, Hasher, Prefix};
 
 use super::journal::Event;
 use crate::engine::Engine;
 use crate::error::StoreError;
-use crate::rows::{KeyRows, RowMap};
+use crate::key_type::KeyType;
+use crate::rows::KeyRows;
 use crate::settings::StoreKind;
 
 /// What is called with everything that happened.
@@ -24,6 +26,9 @@ pub(crate) trait Kept: Sized {
 
     /// Which kind of store that makes.
     const KIND: StoreKind;
+
+    /// What its keys are, if they have an order.
+    const KEYS: Option<KeyType> = None;
 
     /// The rows in an engine.
     fn rows(&self, engine: Arc<dyn Engine>) -> Self::Rows;
@@ -67,6 +72,9 @@ pub(crate) trait Kept: Sized {
 
     /// Sets how many keys it has.
     fn set_len(&mut self, keys: u64);
+
+    /// Has it say of the key of a row, which is there, what is to be said of it.
+    fn agree(&mut self, row: Row<'_>, rows: &Self::Rows) -> Result<(), StoreError>;
 
     /// How many times the journal is gone through when it is done again.
     const PHASES: u32;
@@ -136,6 +144,14 @@ macro_rules! kept {
                 self.set_len(keys);
             }
 
+            fn agree(
+                &mut self,
+                row: twiceshy::reverse_map::Row<'_>,
+                rows: &Self::Rows,
+            ) -> Result<(), $crate::StoreError> {
+                self.cover_with(row, rows).map_err($crate::durable::set_error)
+            }
+
             /// Mistakes last: they hold for all keys that are there now.
             const PHASES: u32 = 2;
 
@@ -159,10 +175,11 @@ macro_rules! kept {
                         $crate::durable::Event::Inserted(head) if !covered.insert(head) => Ok(()),
                         $crate::durable::Event::Inserted(head) => $crate::rows::rows_with(head, rows)?
                             .iter()
-                            .try_for_each(|row| self.cover_with(row, rows)),
-                        $crate::durable::Event::Other(record) => self.replay_with(&record, rows),
+                            .try_for_each(|row| $crate::durable::Kept::agree(&mut self, row, rows)),
+                        $crate::durable::Event::Other(record) => {
+                            self.replay_with(&record, rows).map_err($crate::durable::set_error)
+                        }
                     }
-                    .map_err($crate::durable::set_error)
                 })?;
                 Ok(self)
             }
@@ -171,23 +188,36 @@ macro_rules! kept {
 }
 pub(crate) use kept;
 
-kept! {
-    impl [] for AdaptiveFilter;
+/// [`Kept`] for a filter whose rows are in the order of the hashes of their keys, and which sees some bytes of their values.
+macro_rules! kept_by_hash {
+    ($filter:ty, $kind:expr, seeing $seen_bytes:expr) => {
+        $crate::durable::kept! {
+            impl [] for $filter;
 
-    type Rows = RowMap;
-    const KIND: StoreKind = StoreKind::Adaptive;
+            type Rows = $crate::rows::RowMap;
+            const KIND: $crate::StoreKind = $kind;
 
-    fn rows(&self, engine: Arc<dyn Engine>) -> RowMap {
-        RowMap::new(engine, self.hasher().clone())
-    }
+            fn rows(&self, engine: std::sync::Arc<dyn $crate::Engine>) -> $crate::rows::RowMap {
+                $crate::rows::RowMap::new(engine, self.hasher().clone(), $seen_bytes)
+            }
 
-    fn rebuilt(&self, rows: &RowMap, lessons: &[Record]) -> Result<(Self, u64), StoreError> {
-        let slots = (self.used_slots(), self.slots());
-        let filter = self.rebuild(rows, &apart(lessons)).map_err(|error| rebuild_error(error, slots))?;
-        let keys = filter.len();
-        Ok((filter, keys))
-    }
+            fn rebuilt(
+                &self,
+                rows: &$crate::rows::RowMap,
+                lessons: &[twiceshy::adaptive::Record],
+            ) -> Result<(Self, u64), $crate::StoreError> {
+                let slots = (self.used_slots(), self.slots());
+                let filter = self.rebuild(rows, &$crate::durable::apart(lessons));
+                let filter = filter.map_err(|error| $crate::durable::rebuild_error(error, slots))?;
+                let keys = filter.len();
+                Ok((filter, keys))
+            }
+        }
+    };
 }
+pub(crate) use kept_by_hash;
+
+kept_by_hash!(AdaptiveFilter, StoreKind::Adaptive, seeing 0);
 
 /// What the lessons say.
 pub(crate) fn apart(lessons: &[Record]) -> Vec<Prefix> {
@@ -214,6 +244,7 @@ pub(crate) fn set_error(error: SetError<StoreError>) -> StoreError {
         SetError::Full(error) => error.into(),
         SetError::Indistinguishable(error) => error.into(),
         SetError::Memory(error) => error.into(),
+        SetError::OnBothLists(error) => error.into(),
         error => StoreError::damaged(error.to_string()),
     }
 }

@@ -27,8 +27,8 @@ mod save;
 mod snapshot;
 
 pub(crate) use journal::{Entry, Event};
-pub(crate) use kept::{Kept, Replay, apart, kept, rebuild_error, set_error};
-pub(crate) use open::{Layout, Opening, layout};
+pub(crate) use kept::{Kept, Replay, apart, kept, kept_by_hash, rebuild_error, set_error};
+pub(crate) use open::{Description, Opening, describe};
 pub use recover::Recovery;
 
 use std::io;
@@ -76,6 +76,8 @@ pub(crate) struct Journal {
     retry_at: u64,
     /// Mistakes that were fixed, and leftovers that were cleared away, and are in no row yet.
     pub(crate) learned: Vec<Record>,
+    /// Keys whose rows were to say something else, and nobody knows whether they do, because writing them failed.
+    pub(crate) in_doubt: Vec<Vec<u8>>,
     /// Whether there is a snapshot that the journal leads on from.
     pub(crate) is_saved: bool,
 }

@@ -2,7 +2,7 @@
 //!
 //! | in the folder | what |
 //! |---|---|
-//! | `twiceshy-store` | lines of text: kind, format, engine, and a number that tells stores apart |
+//! | `twiceshy-store` | lines of text: kind, format, engine, a number that tells stores apart, and what keys are if they have an order |
 //! | `rows.fjall/` or `rows.redb` | the engine: rows, journal, and the settings of the filter with its hash key |
 //! | `filter.snapshot` | the filter, as it was at some point of the journal |
 
@@ -19,6 +19,7 @@ use super::{Durable, Journal, Kept, StoreId, file_error, journal, snapshot};
 use crate::engine::{Batch, Durability, Engine, Keys, Space};
 use crate::error::StoreError;
 use crate::files::{self, Files, UNFINISHED};
+use crate::key_type::{KeyType, type_name};
 use crate::settings::StoreKind;
 use crate::sync::{Mutex, RwLock};
 
@@ -30,6 +31,7 @@ fn first_line(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::Adaptive => "twiceshy store",
         StoreKind::Ordered => "twiceshy ordered store",
+        StoreKind::List => "twiceshy list",
     }
 }
 
@@ -40,29 +42,17 @@ const FORMAT: u32 = 2;
 const ID: &[u8] = b"id";
 const FILTER: &[u8] = b"filter";
 
-/// What is in a folder.
-pub(crate) enum Layout {
-    Empty,
-    Store { kind: StoreKind, engine: String },
-}
-
-/// Reads what is in a folder.
-pub(crate) fn layout(files: &dyn Files) -> Result<Layout, StoreError> {
-    Ok(match describe(files)? {
-        Some(Description { kind, engine, .. }) => Layout::Store { kind, engine },
-        None => Layout::Empty,
-    })
-}
-
 /// What the file says.
-struct Description {
-    kind: StoreKind,
-    engine: String,
+pub(crate) struct Description {
+    pub(crate) kind: StoreKind,
+    pub(crate) engine: String,
     id: StoreId,
+    /// What keys are, if they have an order.
+    pub(crate) keys: Option<KeyType>,
 }
 
 /// Reads the description of a store; `None` if the folder is empty, or if making a store did not get far.
-fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
+pub(crate) fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     let failed = |source| file_error("read", files, DESCRIPTION, source);
     let Some(mut file) = files.open(DESCRIPTION).map_err(failed)? else {
         let names = files.names().map_err(failed)?;
@@ -89,7 +79,15 @@ fn describe(files: &dyn Files) -> Result<Option<Description>, StoreError> {
     }
     let engine = field("engine").ok_or_else(|| damaged("names no engine"))?;
     let id = field("id").and_then(|id| u128::from_str_radix(&id, 16).ok());
-    Ok(Some(Description { kind, engine, id: id.ok_or_else(|| damaged("has no id"))?.to_be_bytes() }))
+    let id = id.ok_or_else(|| damaged("has no id"))?.to_be_bytes();
+    let keys = match kind {
+        StoreKind::Adaptive | StoreKind::List => None,
+        StoreKind::Ordered => {
+            let keys = field("keys").and_then(|keys| KeyType::of_line(&keys));
+            Some(keys.ok_or_else(|| damaged("does not say what keys are"))?)
+        }
+    };
+    Ok(Some(Description { kind, engine, id, keys }))
 }
 
 fn write_description<F: Kept>(
@@ -98,7 +96,8 @@ fn write_description<F: Kept>(
     id: &StoreId,
 ) -> Result<(), StoreError> {
     let (first, id) = (first_line(F::KIND), u128::from_be_bytes(*id));
-    let text = format!("{first}\nformat {FORMAT}\nengine {}\nid {id:032x}\n", engine.name());
+    let keys = F::KEYS.map_or_else(String::new, |keys| format!("keys {}\n", keys.line()));
+    let text = format!("{first}\nformat {FORMAT}\nengine {}\nid {id:032x}\n{keys}", engine.name());
     files::replace(files, DESCRIPTION, |file| file.write_all(text.as_bytes()))
         .map_err(|source| file_error("write", files, DESCRIPTION, source))
 }
@@ -175,7 +174,8 @@ impl<F: Kept> Durable<F> {
         let Opened { filter, extent, keys, records, is_saved, recovery } = opened;
         let mark = Mark { keys, ..extent.last };
         let (number, history) = (mark.number, random()?);
-        let journal = Journal { mark, number, history, records, retry_at: 0, learned: Vec::new(), is_saved };
+        let (retry_at, learned, in_doubt) = (0, Vec::new(), Vec::new());
+        let journal = Journal { mark, number, history, records, retry_at, learned, in_doubt, is_saved };
         let durable = Self {
             engine,
             rows,
@@ -224,21 +224,8 @@ fn kind_of(filter: u8) -> Option<StoreKind> {
     match filter {
         2 => Some(StoreKind::Adaptive),
         4 => Some(StoreKind::Ordered),
+        8 => Some(StoreKind::List),
         _ => None,
-    }
-}
-
-/// What a [`RangeKey::TYPE`](twiceshy::RangeKey::TYPE) means.
-fn type_name(number: u8) -> &'static str {
-    match number {
-        0 => "any",
-        1 => "numbers without a sign",
-        2 => "numbers with a sign",
-        3 => "floating-point numbers",
-        4 => "addresses",
-        5 => "times",
-        6 => "strings",
-        _ => "another one",
     }
 }
 

@@ -1,7 +1,11 @@
 //! Making it last: syncing, snapshots of the filter, and the end of the journal that they replace.
 
+use twiceshy::Prefix;
+use twiceshy::reverse_map::Rows;
+
 use super::{Durable, Journal, JournalLock, Kept, file_error, journal, snapshot};
 use crate::error::StoreError;
+use crate::rows::KeyRows;
 
 impl<F: Kept> Durable<F> {
     /// Returns when everything that was acknowledged, and every mistake that was fixed, survives a power cut. Saves the
@@ -51,6 +55,8 @@ impl<F: Kept> Durable<F> {
         let _saving = self.saving.lock().map_err(|_| StoreError::Broken)?;
         let (filter, mark, records) = lock.with_journal(|journal| {
             self.write_learned(journal)?;
+            // What is saved agrees with the rows.
+            self.resolve(journal)?;
             Ok((self.filter()?.try_clone()?, journal.mark, journal.records))
         })?;
         // A filter that has forgotten a removed key must not meet an engine that still has it after a power cut: what was
@@ -65,5 +71,21 @@ impl<F: Kept> Durable<F> {
             journal.is_saved = true;
             Ok(())
         })
+    }
+
+    /// Has the filter say of keys that are in doubt what their rows say.
+    pub(crate) fn resolve(&self, journal: &mut Journal) -> Result<(), StoreError> {
+        while let Some(key) = journal.in_doubt.last() {
+            let hash = self.rows.hash(key);
+            let found = Rows::under(&Prefix::from_bits(hash, u64::BITS), &self.rows)?;
+            let mut filter = self.filter_mut()?;
+            for row in found.iter().filter(|row| row.key == key) {
+                filter.agree(row, &self.rows)?;
+            }
+            filter.set_len(journal.keys());
+            drop(filter);
+            journal.in_doubt.pop();
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Rows in a log-structured merge tree.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -62,6 +62,9 @@ impl FjallEngine {
         let is_new = !folder.join("version").try_exists().map_err(failed_io)?;
         if !is_new && logs(folder).map_err(failed_io)?.is_empty() {
             return Err(missing("its journal, a file NUMBER.jnl, is gone"));
+        }
+        if is_new {
+            clear_half_made(folder).map_err(failed_io)?;
         }
         let database = builder.open().map_err(failed)?;
         // It makes a space anew whose files are gone. Those before one that is there have been there; the last one is younger
@@ -238,6 +241,36 @@ fn empty_logs(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes the journal of a database that was never made to its end: fjall writes `version` last, before the first row, and
+/// refuses to begin a journal that is there. Certainly nothing is lost: a journal that has a word, or a space that has files,
+/// stays, and opening fails.
+fn clear_half_made(folder: &Path) -> io::Result<()> {
+    if !folder.try_exists()? {
+        return Ok(());
+    }
+    let has_spaces = match folder.join("keyspaces").read_dir() {
+        Ok(mut spaces) => spaces.next().is_some(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    match logs(folder)?.as_slice() {
+        [(0, log)] if !has_spaces && is_blank(log)? => fs::remove_file(log),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file has nothing but zeros: a new journal is made as long as it may get.
+fn is_blank(file: &Path) -> io::Result<bool> {
+    let (mut file, mut piece) = (fs::File::open(file)?, vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(true),
+            len if piece[..len].iter().any(|&byte| byte != 0) => return Ok(false),
+            _ => {}
+        }
+    }
 }
 
 /// The journals of a database, the oldest first.

@@ -60,9 +60,6 @@ impl<K: OrderedKey + ?Sized> Build<AdaptiveRangeFilter<K>> for OrderedBuilder<K>
         let mut builder = builder.capacity(settings.capacity).growth(settings.growth());
         if let Some(keys) = self.max_range {
             builder = builder.max_range(keys);
-        } else if K::CODE_BITS < 6 {
-            // There are no ranges of the usual length.
-            builder = builder.max_range(1 << K::CODE_BITS);
         }
         if let Some(partitions) = self.max_partitions {
             builder = builder.max_partitions(partitions);
@@ -72,8 +69,9 @@ impl<K: OrderedKey + ?Sized> Build<AdaptiveRangeFilter<K>> for OrderedBuilder<K>
 
     /// The rows of the partitions of a store are those of its own size.
     fn expect(&self, filter: &AdaptiveRangeFilter<K>) -> Result<(), StoreError> {
-        let wanted = self.max_range.and_then(u64::checked_next_power_of_two);
-        match wanted.filter(|wanted| *wanted != filter.max_range()) {
+        let is_other =
+            |wanted: &u64| wanted.checked_next_power_of_two() != Some(filter.max_range()) || *wanted == 0;
+        match self.max_range.filter(is_other) {
             None => Ok(()),
             Some(wanted) => Err(StoreError::OtherKeys {
                 what: "max_range",

@@ -14,6 +14,7 @@ use super::sorted::Sorted;
 use crate::durable::{apart, kept, rebuild_error};
 use crate::engine::{Engine, Keys, Space};
 use crate::error::StoreError;
+use crate::key_type::KeyType;
 use crate::settings::StoreKind;
 use crate::shared::served;
 
@@ -22,6 +23,7 @@ kept! {
 
     type Rows = OrderedRows<K>;
     const KIND: StoreKind = StoreKind::Ordered;
+    const KEYS: Option<KeyType> = Some(KeyType::of::<K>());
 
     fn rows(&self, engine: Arc<dyn Engine>) -> OrderedRows<K> {
         OrderedRows::new(engine, self.partitions().clone())

@@ -237,6 +237,7 @@ strings! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Milliseconds, Seconds};
     use super::*;
     use std::borrow::Borrow;
     use std::fmt::Debug;
@@ -293,6 +294,8 @@ mod tests {
         let times =
             [UNIX_EPOCH - long, UNIX_EPOCH - short, UNIX_EPOCH, UNIX_EPOCH + short, UNIX_EPOCH + long];
         check::<SystemTime, SystemTime>(&times);
+        check::<Seconds, Seconds>(&[i64::MIN, -1, 0, 1, i64::MAX].map(Seconds));
+        check::<Milliseconds, Milliseconds>(&[i64::MIN, -1, 0, 1, i64::MAX].map(Milliseconds));
         let strings = [
             "",
             "\0",

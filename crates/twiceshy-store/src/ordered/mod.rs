@@ -12,7 +12,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `key.rs` | keys as keys of rows |
+//! | `key.rs`, `time.rs` | keys as keys of rows; times that are coarse enough for ranges |
 //! | `rows.rs` | rows, and the partitions that have some |
 //! | `sorted.rs` | all keys in the order of hashes, for rebuilding |
 //! | `kept.rs` | what `durable` and `shared` ask of the filter |
@@ -43,12 +43,14 @@ mod read;
 mod rows;
 mod sorted;
 mod stats;
+mod time;
 mod write;
 
 pub use builder::OrderedBuilder;
 pub use key::OrderedKey;
 pub use range::Range;
 pub use stats::OrderedStats;
+pub use time::{Milliseconds, Seconds};
 
 use twiceshy::AdaptiveRangeFilter;
 
@@ -78,7 +80,8 @@ use crate::sync::Arc;
 ///
 /// Keys are of one type that has an order: see [`OrderedKey`]. Strings are stored as they are, but the filter knows only their
 /// first 16 bytes: what begins with the same 16 bytes is one key to it (see [`RangeKey`](twiceshy::RangeKey)). So a range or a
-/// key beside a string that begins alike is read from the engine every time.
+/// key beside a string that begins alike is read from the engine every time. Of times, [`Seconds`] or [`Milliseconds`] are mostly
+/// better keys than `SystemTime`, which is in nanoseconds: [`max_range`](OrderedBuilder::max_range) counts them.
 ///
 /// All operations take `&self`, and the store can be shared between threads. Readers never wait for the disk, except for the
 /// rows that they want; there is one writer at a time. Dropping the store flushes it; [`close`](Self::close) does so, too, and

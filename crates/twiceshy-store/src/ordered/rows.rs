@@ -23,8 +23,9 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 
+use twiceshy::adaptive::protocol::Wanted;
 use twiceshy::adaptive_range::Partitions;
-use twiceshy::reverse_map::{Lookup, Row, Visit};
+use twiceshy::reverse_map::{Lookup, Row, Rows, Visit};
 
 use super::key::{OrderedKey, code_bytes, write_code};
 use crate::engine::{Batch, Engine, Keys, Space};
@@ -146,10 +147,15 @@ impl<K: OrderedKey + ?Sized> OrderedRows<K> {
         Ok(found)
     }
 
-    /// Calls `visit` for every code in a partition that a key has, until it says `Break`.
-    fn codes_of(&self, (hash, code): Partition, visit: Visit<'_>) -> Result<ControlFlow<()>, StoreError> {
+    /// Calls `visit` for every code in a range that a key has, with the hash of their partition, until it says `Break`.
+    fn codes_of(
+        &self,
+        hash: u64,
+        codes: &RangeInclusive<u128>,
+        visit: Visit<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
         let (mut last, mut flow, mut key) = (None, ControlFlow::Continue(()), Vec::new());
-        self.rows_with(&self.partitions.codes_beside(code), &mut |_, code, _| {
+        self.rows_with(codes, &mut |_, code, _| {
             // Keys that have the same code come one after the other.
             if last.replace(code) != Some(code) {
                 key.clear();
@@ -206,8 +212,8 @@ impl<K: OrderedKey + ?Sized> Lookup for OrderedRows<K> {
 
     fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), StoreError> {
         self.partitions_in(&hashes, |partitions| {
-            for &partition in partitions {
-                if self.codes_of(partition, visit)?.is_break() {
+            for &(hash, code) in partitions {
+                if self.codes_of(hash, &self.partitions.codes_beside(code), visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -239,6 +245,24 @@ impl<K: OrderedKey + ?Sized> KeyRows for OrderedRows<K> {
 
     fn has(&self, row: &[u8]) -> Result<bool, StoreError> {
         Ok(self.get(row)?.is_some())
+    }
+
+    /// In each partition there is one code with a given place, and the others are not read.
+    fn wanted(&self, wanted: &Wanted) -> Result<Rows, StoreError> {
+        let Some(key) = wanted.like() else { return wanted.read(self) };
+        let (code, mut rows) = (Self::code(key), Rows::new());
+        let place = code - self.partitions.codes_beside(code).start();
+        self.partitions_in(&wanted.prefix().first_words(), |partitions| {
+            for &(hash, first) in partitions {
+                let code = first + place;
+                let _ = self.codes_of(hash, &(code..=code), &mut |row| {
+                    rows.push(row);
+                    ControlFlow::Break(())
+                })?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(rows)
     }
 
     fn sharing(&self, key: &[u8], row: &[u8]) -> Result<Sharing, StoreError> {

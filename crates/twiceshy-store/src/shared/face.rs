@@ -9,7 +9,7 @@ macro_rules! as_every_store {
                 &self.shared.durable.recovery
             }
 
-            /// How many keys there are, without counting. Exact, unless a write failed without saying whether it had been
+            /// How many keys there are, on the YES list if it is a list, without counting. Exact, unless a write failed without saying whether it had been
             /// carried out.
             pub fn approximate_len(&self) -> u64 {
                 self.shared.durable.keys()

@@ -41,8 +41,8 @@ pub(crate) use pages::Pages;
 pub(crate) use served::{Served, served};
 pub use stats::StoreStats;
 pub(crate) use stats::{Count, Counters};
+pub(crate) use whole::Met;
 pub use whole::Verified;
-pub(crate) use whole::{Met, show};
 pub(crate) use write::Known;
 
 use std::ops::{Deref, DerefMut};

@@ -58,7 +58,7 @@ macro_rules! served {
             }
 
             fn remove(hash: u64, key: &[u8]) -> Self::Remove<'_> {
-                Self::Remove::new(hash, key)
+                Self::Remove::new(hash, key).among_alike()
             }
 
             fn remove_after_its_row(hash: u64, key: &[u8]) -> Self::Remove<'_> {

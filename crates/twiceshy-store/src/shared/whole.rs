@@ -12,7 +12,7 @@ use crate::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Keys, all of which the filter covers.
+    /// Keys, on both lists if it is a list. The filter knows all of them.
     pub keys: u64,
     /// Fingerprints in the filter.
     pub fingerprints: u64,
@@ -72,13 +72,5 @@ impl Met {
     /// What was seen of a filter with so many fingerprints.
     pub(crate) fn verified(&self, keys: u64, fingerprints: u64) -> Verified {
         Verified { keys, fingerprints, leftovers: fingerprints - self.count }
-    }
-}
-
-/// A key in a message.
-pub(crate) fn show(key: &[u8]) -> String {
-    match std::str::from_utf8(key) {
-        Ok(text) if text.len() <= 100 => format!("{text:?}"),
-        _ => format!("of {} bytes that begins with {:02x?}", key.len(), &key[..key.len().min(16)]),
     }
 }

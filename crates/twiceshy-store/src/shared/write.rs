@@ -1,6 +1,7 @@
 //! Inserting and removing.
 
 use std::collections::HashSet;
+use std::fmt::Debug;
 
 use twiceshy::adaptive::Record;
 use twiceshy::adaptive::protocol::{Answers, Operation, Step};
@@ -110,7 +111,7 @@ impl<F: Served> Shared<F> {
             }
             entered?;
             if is_new.len() == done {
-                let pending = Pending::new(rows[..done].iter().map(|row| (row.hash, row.key)));
+                let pending = Pending::of(&self.durable.rows, &rows[..done]);
                 self.grow(writer, 0, &pending)?;
             }
         }
@@ -149,7 +150,7 @@ impl<F: Served> Shared<F> {
     /// room.
     fn leave_filter(&self, rows: &[NewRow<'_>], is_new: &[bool]) -> Result<(), StoreError> {
         let new = rows.iter().zip(is_new).filter(|(_, is_new)| **is_new);
-        let mut pending = Pending::new(new.map(|(row, _)| (row.hash, row.key)));
+        let mut pending = Pending::of(&self.durable.rows, new.map(|(row, _)| row));
         while let Some((hash, key)) = pending.pop() {
             let mut remove = F::remove_after_its_row(hash, key);
             loop {
@@ -184,7 +185,7 @@ impl<F: Served> Shared<F> {
         removed
     }
 
-    fn remove_as_writer(
+    pub(crate) fn remove_as_writer(
         &self,
         writer: &mut Writer,
         hash: u64,
@@ -203,24 +204,40 @@ impl<F: Served> Shared<F> {
                 return Ok(true);
             }
         }
-        let mut remove = F::remove(hash, key);
+        self.drive(writer, row, F::remove(hash, key), |writer| self.delete_as_writer(writer, hash, row))
+    }
+
+    /// Carries out an operation with the key of a row. `write` is called when the row is to be written, or removed.
+    pub(crate) fn drive<'k, O: Operation<'k, F, Output: Debug>>(
+        &self,
+        writer: &mut Writer,
+        row: &[u8],
+        mut operation: O,
+        mut write: impl FnMut(&mut Writer) -> Result<(), StoreError>,
+    ) -> Result<O::Output, StoreError> {
         loop {
             // The filter is held for a step, not while the engine works.
-            let step = remove.step(&mut *self.durable.filter_mut()?)?;
+            let step = operation.step(&mut *self.durable.filter_mut()?)?;
             match step {
-                Step::Get(_) => remove.answer(self.durable.rows.has(row)?),
-                Step::Rows(wanted) => remove.rows(wanted.read(&self.durable.rows)?),
-                Step::Delete(_) => {
-                    self.delete_as_writer(writer, hash, row)?;
-                    remove.answer(true);
+                Step::Get(_) => operation.answer(self.durable.rows.has(row)?),
+                Step::Rows(wanted) => operation.rows(self.durable.rows.wanted(&wanted)?),
+                Step::Room(_) => self.grow(writer, 0, &Pending::default())?,
+                Step::Put(_) | Step::Delete(_) => {
+                    write(writer)?;
+                    operation.answer(true);
                 }
-                Step::Done(was_there) => return Ok(was_there),
+                Step::Done(done) => return Ok(done),
                 step => return Err(unexpected(&step)),
             }
         }
     }
 
-    fn delete_as_writer(&self, writer: &mut Writer, hash: u64, row: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn delete_as_writer(
+        &self,
+        writer: &mut Writer,
+        hash: u64,
+        row: &[u8],
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         self.durable.rows.delete(&mut batch, hash, row)?;
         let entry = Entry { others: vec![Record::Removed(hash)], ..Entry::default() };
@@ -229,7 +246,7 @@ impl<F: Served> Shared<F> {
     }
 
     /// Has the filter saved if the journal got long.
-    fn end_writing(self: &Arc<Self>, writer: &Writer) {
+    pub(crate) fn end_writing(self: &Arc<Self>, writer: &Writer) {
         if self.durable.is_worth_saving(&writer.journal) {
             self.call_helper();
         }

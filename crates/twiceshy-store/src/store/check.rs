@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use twiceshy::adaptive::Query;
+use twiceshy::key::show;
 
 use super::AdaptiveStore;
 use crate::engine::Keys;
 use crate::error::StoreError;
-use crate::shared::{Met, Verified, show};
+use crate::shared::{Met, Verified};
 
 impl AdaptiveStore {
     /// Checks the filter, every row, and that the filter covers every key. Reads everything; writers wait.

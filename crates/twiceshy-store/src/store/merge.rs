@@ -17,11 +17,11 @@ use crate::shared::{Known, Served, Shared};
 use crate::sync::Arc;
 
 /// How many rows, and about how many bytes, are taken in at a time.
-const PAGE_ROWS: usize = 4_096;
+pub(crate) const PAGE_ROWS: usize = 4_096;
 const PAGE_BYTES: usize = 1 << 20;
 
 /// What [`AdaptiveStore::merge_from`] has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Merged {
     /// Keys that were taken in.
@@ -34,7 +34,7 @@ impl AdaptiveStore {
     /// Takes in all keys and values of another store, on whatever engine and with whatever hash. Keys that are in both
     /// keep the value that they have here. After an error, some are in: do it again.
     pub fn merge_from(&self, other: &Self) -> Result<Merged, StoreError> {
-        let mut merged = Merged { added: 0, kept: 0 };
+        let mut merged = Merged::default();
         let all = other.approximate_len();
         self.shared.make_room(all.saturating_sub(self.approximate_len()));
         let mut rows = other.iter().peekable();
@@ -70,7 +70,7 @@ impl Merged {
 impl<F: Served> Shared<F> {
     /// Grows the filter if there is no room for so many keys. If it may not grow so far, or cannot, the keys that find no
     /// room will say so.
-    fn make_room(self: &Arc<Self>, keys: u64) {
+    pub(crate) fn make_room(self: &Arc<Self>, keys: u64) {
         let Ok(mut writer) = self.writer() else { return };
         let has_room = self.durable.filter().is_ok_and(|filter| filter.has_room_for(keys));
         let has_grown = !has_room && self.grow(&mut writer, keys, &Pending::default()).is_ok();

@@ -30,6 +30,7 @@ mod write;
 
 pub use builder::StoreBuilder;
 pub use merge::Merged;
+pub(crate) use merge::PAGE_ROWS;
 pub use read::Iter;
 
 pub use crate::durable::Recovery;

@@ -276,7 +276,9 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
         self.time += 1;
-        if self.rows.insert(key.clone(), value).is_none() {
+        // A key that moves to the YES list of a list comes anew.
+        let moves = value == b"yes" && self.rows.get(&key).is_some_and(|before| before == b"no");
+        if self.rows.insert(key.clone(), value).is_none() || moves {
             self.since.insert(key, self.time);
         }
     }

@@ -9,7 +9,7 @@ use crate::tested::{Choose, Tested};
 use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
 use twiceshy_store::{
-    AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError,
+    AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError, YesNoStore,
 };
 use twiceshy_testkit::{Random, copy_folder};
 
@@ -236,7 +236,7 @@ impl<S: Tested> Copy<S> {
     /// A write of some keys, sometimes in vain.
     fn write(&mut self, random: &mut Random) {
         let Some(store) = &self.store else { return };
-        let (number, value) = (random.below(40), random.next().to_le_bytes().to_vec());
+        let (number, value) = (random.below(40), S::kept(random.next().to_le_bytes().to_vec()));
         if random.below(8) == 0 {
             self.disk.power.cut_after(random.below(2) as i64);
         }
@@ -274,6 +274,11 @@ fn whatever_is_copied_nothing_is_lost() {
 #[test]
 fn whatever_is_copied_nothing_is_lost_in_order() {
     copy_and_go_on::<OrderedStore<u32>>();
+}
+
+#[test]
+fn whatever_is_copied_nothing_is_lost_on_lists() {
+    copy_and_go_on::<YesNoStore>();
 }
 
 fn copy_and_go_on<S: Tested>() {

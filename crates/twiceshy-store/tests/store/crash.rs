@@ -15,12 +15,13 @@ use std::time::{Duration, Instant};
 
 use crate::common::Model;
 use crate::tested::{Choose, Tested};
-use twiceshy_store::{AdaptiveStore, EngineKind, OrderedStore, Recovery};
+use twiceshy_store::{AdaptiveStore, EngineKind, OrderedStore, Recovery, YesNoStore};
 use twiceshy_testkit::{Random, copy_folder, effort};
 
 const CHILD: &str = "TWICESHY_CRASH_CHILD";
-/// What the path of an ordered store ends with.
+/// What the paths of an ordered store and of a list end with.
 const ORDERED: &str = "ordered";
+const LIST: &str = "list";
 
 fn builder<S: Tested>(kind: EngineKind) -> S::Builder {
     S::chosen(0.1, 4).with_engine(kind)
@@ -33,10 +34,12 @@ fn child_that_is_killed() {
     let (seed, rest) = command.split_once(' ').unwrap();
     let (engine, path) = rest.split_once(' ').unwrap();
     let (seed, engine) = (seed.parse().unwrap(), engine.parse().unwrap());
-    match path.ends_with(ORDERED) {
-        true => work::<OrderedStore<u32>>(seed, engine, Path::new(path)),
-        false => work::<AdaptiveStore>(seed, engine, Path::new(path)),
-    }
+    let work = match path {
+        path if path.ends_with(ORDERED) => work::<OrderedStore<u32>>,
+        path if path.ends_with(LIST) => work::<YesNoStore>,
+        _ => work::<AdaptiveStore>,
+    };
+    work(seed, engine, Path::new(path));
 }
 
 fn say(line: std::fmt::Arguments<'_>) {
@@ -45,8 +48,8 @@ fn say(line: std::fmt::Arguments<'_>) {
 }
 
 /// A value: long enough that an engine has something to tidy up.
-fn text(value: u64) -> String {
-    value.to_string().repeat(100)
+fn text<S: Tested>(value: u64) -> Vec<u8> {
+    S::kept(value.to_string().repeat(100).into_bytes())
 }
 
 fn work<S: Tested>(seed: u64, engine: EngineKind, path: &Path) {
@@ -58,11 +61,11 @@ fn work<S: Tested>(seed: u64, engine: EngineKind, path: &Path) {
         match random.below(20) {
             0..=8 => {
                 say(format_args!("insert {number} {value}"));
-                store.put(&S::key(number), text(value).as_bytes()).unwrap();
+                store.put(&S::key(number), &text::<S>(value)).unwrap();
             }
             9 | 10 => {
                 let rows: Vec<_> =
-                    (number..number + 20).map(|number| (S::key(number), text(value).into_bytes())).collect();
+                    (number..number + 20).map(|number| (S::key(number), text::<S>(value))).collect();
                 say(format_args!("batch {number} {value}"));
                 store.put_all(&rows).unwrap();
             }
@@ -115,9 +118,10 @@ impl Past {
             "open" => self.begun = None,
             "done" => {
                 if let Some(begun) = self.begun.take() {
+                    let before = self.model.rows.clone();
                     apply::<S>(&mut self.model, &begun);
-                    // Removing a key that is not there writes nothing.
-                    if begun.0 != "remove" {
+                    // What changes no row may write nothing.
+                    if self.model.rows != before || ["flush", "close"].contains(&begun.0.as_str()) {
                         self.safe_fixed = self.model.fixed.clone();
                     }
                 }
@@ -139,7 +143,7 @@ impl Past {
 }
 
 fn apply<S: Tested>(model: &mut Model, (word, number, value): &(String, u64, u64)) {
-    let value = text(*value).into_bytes();
+    let value = text::<S>(*value);
     match word.as_str() {
         "insert" => model.insert(S::key(*number), value),
         "batch" => (*number..number + 20).for_each(|number| model.insert(S::key(number), value.clone())),
@@ -220,5 +224,6 @@ fn a_killed_process_loses_nothing() {
     for &kind in EngineKind::ALL {
         crash::<AdaptiveStore>(kind, folder.path(), times, "by hash");
         crash::<OrderedStore<u32>>(kind, folder.path(), times, ORDERED);
+        crash::<YesNoStore>(kind, folder.path(), times, LIST);
     }
 }

@@ -213,3 +213,31 @@ fn a_store_that_was_not_made_is_made_by_the_next_try() {
         store.verify().unwrap();
     }
 }
+
+/// fjall was killed after it had begun its journal and before it had written its version: nothing was ever stored.
+#[test]
+fn a_store_whose_making_was_killed_is_made_by_the_next_try() {
+    for bytes in [0, 100_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let rows = path.join("rows.fjall");
+        std::fs::create_dir_all(rows.join("keyspaces")).unwrap();
+        std::fs::write(rows.join("0.jnl"), vec![0; bytes]).unwrap();
+        let store = AdaptiveStore::builder().engine(EngineKind::Fjall).open(&path).unwrap();
+        store.insert("moth", "four").unwrap();
+        store.close().unwrap();
+        assert_eq!(AdaptiveStore::open(&path).unwrap().get("moth").unwrap(), Some(b"four".to_vec()));
+    }
+    // A journal that has a word, and a space that has files, are nobody's to remove.
+    for left in ["0.jnl", "keyspaces/1"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let rows = path.join("rows.fjall");
+        std::fs::create_dir_all(rows.join("keyspaces")).unwrap();
+        std::fs::write(rows.join("0.jnl"), []).unwrap();
+        std::fs::write(rows.join(left), [0, 0, 7]).unwrap();
+        assert!(AdaptiveStore::builder().engine(EngineKind::Fjall).open(&path).is_err());
+        assert_eq!(std::fs::read(rows.join(left)).unwrap(), [0, 0, 7]);
+        assert!(rows.join("0.jnl").exists());
+    }
+}

@@ -29,11 +29,13 @@ type Hook = dyn Fn(Call) -> bool + Send + Sync;
 pub(crate) struct Hooked {
     inner: Arc<MemoryEngine>,
     hook: Arc<Hook>,
+    /// How many rows were read by scans.
+    pub(crate) scanned: Arc<AtomicUsize>,
 }
 
 impl Hooked {
     pub(crate) fn new(hook: impl Fn(Call) -> bool + Send + Sync + 'static) -> Self {
-        Self { inner: Arc::new(MemoryEngine::new()), hook: Arc::new(hook) }
+        Self { inner: Arc::new(MemoryEngine::new()), hook: Arc::new(hook), scanned: Arc::default() }
     }
 
     fn call(&self, call: Call) -> Result<(), EngineError> {
@@ -64,7 +66,10 @@ impl Engine for Hooked {
 
     fn scan(&self, space: Space, keys: Keys<'_>, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         self.call(Call::Scan)?;
-        self.inner.scan(space, keys, visit)
+        self.inner.scan(space, keys, &mut |key, value| {
+            self.scanned.fetch_add(1, Ordering::Relaxed);
+            visit(key, value)
+        })
     }
 
     fn write(&self, batch: Batch, durability: Durability) -> Result<(), EngineError> {

@@ -13,6 +13,7 @@ mod disk;
 mod errors;
 mod hooked;
 mod keys;
+mod lists;
 mod log;
 mod merge;
 mod model;

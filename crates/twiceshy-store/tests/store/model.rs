@@ -4,7 +4,7 @@ use crate::common::{Model, key};
 use crate::tested::{Choose, Tested};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::{Faults, FaultyEngine, MemoryFiles};
-use twiceshy_store::{AdaptiveStore, Durability, OrderedStore, StoreBuilder};
+use twiceshy_store::{AdaptiveStore, Durability, OrderedStore, StoreBuilder, YesNoStore};
 use twiceshy_testkit::Random;
 
 fn builder() -> StoreBuilder {
@@ -15,7 +15,8 @@ fn builder() -> StoreBuilder {
 fn operate<S: Tested>(store: &S, model: &mut Model, operations: u64, seed: u64) {
     let mut random = Random(seed);
     for _ in 0..operations {
-        let (number, value) = (random.below(60), vec![random.next() as u8; random.below(20) as usize]);
+        let (number, value) =
+            (random.below(60), S::kept(vec![random.next() as u8; random.below(20) as usize]));
         match random.below(12) {
             0..=2 => {
                 let is_new = !model.rows.contains_key(&S::key(number));
@@ -25,7 +26,7 @@ fn operate<S: Tested>(store: &S, model: &mut Model, operations: u64, seed: u64) 
             3 => {
                 // Some of them twice.
                 let rows: Vec<_> = (0..random.below(12))
-                    .map(|_| (S::key(random.below(60)), random.next().to_le_bytes().to_vec()))
+                    .map(|_| (S::key(random.below(60)), S::kept(random.next().to_le_bytes().to_vec())))
                     .collect();
                 let before = model.rows.len();
                 rows.iter().for_each(|(key, value)| model.insert(key.clone(), value.clone()));
@@ -74,6 +75,9 @@ fn in_memory() {
         let (store, mut model) = (OrderedStore::<u32>::chosen(0.2, seed as u8), Model::default());
         operate(&store.in_memory().unwrap(), &mut model, 200, seed);
         fixed += model.fixed.len();
+        let (list, mut model) = (YesNoStore::chosen(0.2, seed as u8), Model::default());
+        operate(&list.in_memory().unwrap(), &mut model, 200, seed);
+        fixed += model.fixed.len();
     }
     assert!(fixed > 50, "only {fixed} mistakes were fixed");
 }
@@ -96,6 +100,8 @@ fn on_fjall_and_redb() {
         reopen(|| builder().engine(*kind).open(&path).unwrap(), 1);
         let path = folder.path().join(format!("{} ordered", kind.name()));
         reopen(|| OrderedStore::<u32>::chosen(0.2, 1).engine(*kind).open(&path).unwrap(), 1);
+        let path = folder.path().join(format!("{} list", kind.name()));
+        reopen(|| YesNoStore::chosen(0.2, 1).engine(*kind).open(&path).unwrap(), 1);
     }
 }
 
@@ -140,12 +146,12 @@ fn fail_everywhere<S: Tested>(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> 
         fail(&faults, call);
         let mut failed = None;
         for _ in 0..80 {
-            let number = random.below(40);
+            let (number, value) = (random.below(40), S::kept(vec![random.next() as u8]));
             let outcome = match random.below(6) {
                 0..=2 => {
-                    let done = store.put(&S::key(number), b"v").map(|_| ());
+                    let done = store.put(&S::key(number), &value).map(|_| ());
                     if done.is_ok() {
-                        model.insert(S::key(number), b"v".to_vec());
+                        model.insert(S::key(number), value);
                     }
                     done
                 }
@@ -182,11 +188,12 @@ fn fail_everywhere<S: Tested>(fail: fn(&Faults, u64), make: &mut dyn FnMut() -> 
         };
         check(&store);
         // It goes on, and what follows the failure is safe, too.
-        store.put(&S::key(1_000), b"all").unwrap();
+        let all = S::kept(b"all".to_vec());
+        store.put(&S::key(1_000), &all).unwrap();
         drop(store);
         let store = open().unwrap();
-        assert_eq!(store.value(&S::key(1_000)), Some(b"all".to_vec()));
-        model.insert(S::key(1_000), b"all".to_vec());
+        assert_eq!(store.value(&S::key(1_000)).as_ref(), Some(&all));
+        model.insert(S::key(1_000), all);
         check_again(&store, &model, failed.as_ref(), call);
         if failed.is_none() {
             assert!(call > 50, "only {call} calls");
@@ -210,6 +217,7 @@ fn an_engine_that_fails_at_any_call_loses_nothing() {
     for fail in [Faults::fail_after, Faults::lose_answer_after] {
         fail_everywhere::<AdaptiveStore>(fail, &mut || Box::new(MemoryEngine::new()));
         fail_everywhere::<OrderedStore<u32>>(fail, &mut || Box::new(MemoryEngine::new()));
+        fail_everywhere::<YesNoStore>(fail, &mut || Box::new(MemoryEngine::new()));
     }
 }
 

@@ -12,9 +12,11 @@ use crate::tested::Tested;
 use twiceshy::Hasher;
 use twiceshy::hash::HashKey;
 use twiceshy_store::engine::{Batch, Durability, Engine, Keys, MemoryEngine, Space};
-use twiceshy_store::ordered::OrderedBuilder;
+use twiceshy_store::ordered::{Milliseconds, OrderedBuilder, Seconds};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, EngineKind, OrderedKey, OrderedStore, Recovery, StoreError, StoreKind};
+use twiceshy_store::{
+    AdaptiveStore, EngineKind, KeyType, OrderedKey, OrderedStore, Recovery, StoreError, StoreKind,
+};
 use twiceshy_testkit::Random;
 
 fn builder<K: OrderedKey + ?Sized>(hash_key: u8) -> OrderedBuilder<K> {
@@ -464,6 +466,9 @@ fn stores_are_opened_as_what_they_are() {
         assert_eq!(StoreKind::in_folder(&ordered).unwrap(), Some(StoreKind::Ordered));
         assert_eq!(StoreKind::in_folder(&adaptive).unwrap(), Some(StoreKind::Adaptive));
         assert_eq!(StoreKind::in_folder(path("nothing")).unwrap(), None);
+        assert_eq!(KeyType::in_folder(&ordered).unwrap(), Some(KeyType::of::<u64>()));
+        assert_eq!(KeyType::in_folder(&adaptive).unwrap(), None);
+        assert_eq!(KeyType::in_folder(path("nothing")).unwrap(), None);
         assert!(
             OrderedStore::<u64>::is_in(&ordered).unwrap() && !OrderedStore::<u64>::is_in(&adaptive).unwrap()
         );
@@ -485,13 +490,44 @@ fn stores_are_opened_as_what_they_are() {
         std::fs::remove_file(ordered.join("twiceshy-store")).unwrap();
         std::fs::remove_file(adaptive.join("twiceshy-store")).unwrap();
         check();
+        assert_eq!(KeyType::in_folder(&ordered).unwrap(), None);
         for max_range in [None, Some(32), Some(17)] {
             let builder = OrderedStore::<u64>::builder();
             let builder = if let Some(keys) = max_range { builder.max_range(keys) } else { builder };
             assert_eq!(builder.open(&ordered).unwrap().get(&7).unwrap(), Some(b"v".to_vec()));
         }
+        assert_eq!(KeyType::in_folder(&ordered).unwrap(), Some(KeyType::of::<u64>()));
         assert_eq!(AdaptiveStore::builder().open(&adaptive).unwrap().len().unwrap(), 1);
     }
+}
+
+/// The file that says what a store is must say what its keys are.
+#[test]
+fn a_store_that_does_not_say_what_its_keys_are_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, description) = (folder.path().join("store"), folder.path().join("store/twiceshy-store"));
+    drop(OrderedStore::<Seconds>::builder().open(&path).unwrap());
+    let text = std::fs::read_to_string(&description).unwrap();
+    assert!(text.ends_with("\nkeys 7 64\n"), "{text}");
+    for wrong in ["", "keys\n", "keys 7\n", "keys seconds 64\n"] {
+        std::fs::write(&description, text.replace("keys 7 64\n", wrong)).unwrap();
+        for error in [
+            KeyType::in_folder(&path).unwrap_err(),
+            OrderedStore::<Seconds>::builder().open(&path).unwrap_err(),
+        ] {
+            assert!(
+                matches!(&error, StoreError::Damaged { what } if what.contains("what keys are")),
+                "{error}"
+            );
+        }
+    }
+    // What the rows say counts.
+    std::fs::write(&description, text.replace("keys 7", "keys 8")).unwrap();
+    assert!(matches!(
+        OrderedStore::<Milliseconds>::builder().open(&path).unwrap_err(),
+        StoreError::OtherKeys { .. }
+    ));
+    OrderedStore::<Seconds>::builder().open(&path).unwrap().verify().unwrap();
 }
 
 /// A partition without its row is noticed and put right; one without keys does no harm.
@@ -629,6 +665,23 @@ fn dense_partitions_are_replayed_quickly() {
     assert_eq!(*again.recovery(), Recovery::Replayed { records: 2_900 });
     assert_eq!(again.verify().unwrap().keys, 32_900);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// To remove a key of a full partition does not read the others.
+#[test]
+fn a_key_of_a_full_partition_is_removed_by_a_few_reads() {
+    let engine = Hooked::new(|_| true);
+    let store = builder::<u32>(2).max_range(1_024).open_with(engine.clone(), MemoryFiles::new()).unwrap();
+    let rows: Vec<_> = (0..4_096u32).map(|number| (number, [])).collect();
+    assert_eq!(store.insert_batch(&rows).unwrap(), 4_096);
+    engine.scanned.store(0, Ordering::Relaxed);
+    (0..1_000).for_each(|number| assert!(store.remove(&number).unwrap()));
+    let scanned = engine.scanned.load(Ordering::Relaxed);
+    assert!(scanned <= 10_000, "{scanned} rows were read");
+    assert_eq!(store.verify().unwrap().keys, 3_096);
+    assert_eq!(store.range(..1_024).count(), 24);
+    (1_000..1_024).for_each(|number| assert!(store.remove(&number).unwrap()));
+    assert_eq!(store.verify().unwrap().leftovers, 0, "what it had is gone");
 }
 
 /// An adversary who replays the ranges that were mistakes: counts of ranges that the engine is asked for, which do not depend on

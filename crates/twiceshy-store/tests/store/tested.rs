@@ -6,12 +6,14 @@ use std::path::Path;
 use twiceshy::Hasher;
 use twiceshy::adaptive::Query;
 use twiceshy::hash::HashKey;
+use twiceshy::list::Answer;
 use twiceshy_store::engine::Engine;
 use twiceshy_store::files::Files;
+use twiceshy_store::list::YesNoStoreBuilder;
 use twiceshy_store::ordered::OrderedBuilder;
 use twiceshy_store::{
     AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError, StoreStats,
-    Verified,
+    Verified, YesNoStore,
 };
 
 use crate::common;
@@ -36,6 +38,10 @@ pub(crate) trait Tested: Send + Sync + Sized {
 
     /// The bytes of a key.
     fn key(number: u64) -> Vec<u8>;
+    /// What it keeps of a value.
+    fn kept(value: Vec<u8>) -> Vec<u8> {
+        value
+    }
     /// So many queries are asked at a time: enough for some mistakes.
     const AT_A_TIME: u64;
     /// A query for which there is never a row.
@@ -108,15 +114,12 @@ macro_rules! choose {
 }
 choose!(StoreBuilder => AdaptiveStore);
 choose!(OrderedBuilder<u32> => OrderedStore<u32>);
+choose!(YesNoStoreBuilder => YesNoStore);
 
 macro_rules! same_names {
     () => {
         fn verified(&self) -> Result<Verified, StoreError> {
             self.verify()
-        }
-
-        fn approximate(&self) -> u64 {
-            self.approximate_len()
         }
 
         fn recovered(&self) -> &Recovery {
@@ -131,12 +134,20 @@ macro_rules! same_names {
             self.close()
         }
 
-        fn rebuilt(&self) -> Result<u64, StoreError> {
-            self.rebuild()
-        }
-
         fn compacted(&self) -> Result<(), StoreError> {
             self.compact()
+        }
+    };
+}
+
+macro_rules! counting {
+    () => {
+        fn approximate(&self) -> u64 {
+            self.approximate_len()
+        }
+
+        fn rebuilt(&self) -> Result<u64, StoreError> {
+            self.rebuild()
         }
 
         fn counted(&self) -> u64 {
@@ -225,6 +236,7 @@ impl Tested for AdaptiveStore {
     }
 
     same_names! {}
+    counting! {}
 }
 
 /// The number that some bytes are a key of.
@@ -343,4 +355,126 @@ impl Tested for OrderedStore<u32> {
     }
 
     same_names! {}
+    counting! {}
+}
+
+/// A value says which list the key is on. Whoever puts a key on one takes it off the other.
+impl Tested for YesNoStore {
+    type Builder = YesNoStoreBuilder;
+
+    fn chosen(error_rate: f64, hash_key: u8) -> YesNoStoreBuilder {
+        YesNoStore::builder().error_rate(error_rate).capacity(10).hasher(hasher(hash_key))
+    }
+
+    fn key(number: u64) -> Vec<u8> {
+        common::key(number)
+    }
+
+    fn kept(value: Vec<u8>) -> Vec<u8> {
+        let sum = value.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+        Answer::from(sum % 2 == 0).to_string().into_bytes()
+    }
+
+    const AT_A_TIME: u64 = 8;
+
+    fn stranger(number: u64) -> Vec<u8> {
+        common::stranger(number)
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+        let was_on = match list(value) {
+            Answer::Yes => self.move_to_yes(key)?,
+            Answer::No => self.move_to_no(key)?,
+        };
+        Ok(was_on.is_none())
+    }
+
+    fn put_all(&self, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<u64, StoreError> {
+        let known = self.approximate();
+        let changes: Vec<_> = rows.iter().map(|(key, value)| (key, Some(list(value)))).collect();
+        self.change_batch(&changes)?;
+        // Others may write meanwhile; then nobody asks.
+        Ok(self.approximate().saturating_sub(known))
+    }
+
+    fn take_out(&self, key: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.remove(key)?.is_some())
+    }
+
+    fn try_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let list = self.lookup(key)?;
+        assert!(list.is_none_or(|list| self.query(key).unwrap() == list), "{}", key.escape_ascii());
+        assert_eq!(self.query_exactly(key)?, list.unwrap_or(Answer::No));
+        Ok(list.map(|list| list.to_string().into_bytes()))
+    }
+
+    fn may_have(&self, key: &[u8]) -> bool {
+        let list = self.lookup(key).unwrap();
+        list == Some(self.query(key).unwrap())
+    }
+
+    fn rows(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let rows = self.iter().map(Result::unwrap);
+        rows.map(|(key, list)| (key, list.to_string().into_bytes())).collect()
+    }
+
+    fn is_positive(&self, query: &[u8]) -> bool {
+        self.query(query).unwrap().is_yes()
+    }
+
+    fn ask(&self, query: &[u8]) -> Result<(), StoreError> {
+        assert_eq!(self.query_exactly(query)?, Answer::No);
+        Ok(())
+    }
+
+    fn ask_all(&self, queries: &[Vec<u8>]) -> Result<(), StoreError> {
+        let mut answers = vec![Answer::No; queries.len()];
+        self.query_batch(queries, &mut answers)?;
+        let yes = queries.iter().zip(answers).filter(|(_, answer)| answer.is_yes());
+        yes.into_iter().try_for_each(|(query, _)| self.ask(query))
+    }
+
+    fn get_one(&self, key: &[u8]) -> Result<(), StoreError> {
+        self.query_exactly(key).map(drop)
+    }
+
+    fn culprits(&self, query: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeSet<Vec<u8>> {
+        self.with_filter(|filter| {
+            let Some(ticket) = filter.ticket(query) else { return BTreeSet::new() };
+            let covers = |key: &[u8]| ticket.prefix().covers(filter.hasher(), key);
+            let yes = rows.iter().filter(|(key, value)| list(value).is_yes() && covers(key));
+            yes.map(|(key, _)| key.clone()).collect()
+        })
+        .unwrap()
+    }
+
+    fn approximate(&self) -> u64 {
+        self.approximate_len() + self.approximate_no_len()
+    }
+
+    fn rebuilt(&self) -> Result<u64, StoreError> {
+        Ok(self.rebuild()? + self.approximate_no_len())
+    }
+
+    fn counted(&self) -> u64 {
+        let count = self.count().unwrap();
+        assert_eq!((count.yes, count.no), (self.approximate_len(), self.approximate_no_len()));
+        assert_eq!(self.is_empty().unwrap(), count.yes + count.no == 0);
+        count.yes + count.no
+    }
+
+    fn values(&self, keys: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+        keys.iter().map(|key| self.value(key)).collect()
+    }
+
+    fn statistics(&self) -> StoreStats {
+        self.stats().unwrap()
+    }
+
+    same_names! {}
+}
+
+/// The list that a value names.
+fn list(value: &[u8]) -> Answer {
+    Answer::from(value == b"yes")
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::tested::{Choose, Tested};
 use twiceshy_store::engine::{Engine, FjallEngine, MemoryEngine, RedbEngine};
 use twiceshy_store::testing::MemoryFiles;
-use twiceshy_store::{AdaptiveStore, Durability, OrderedStore};
+use twiceshy_store::{AdaptiveStore, Durability, OrderedStore, YesNoStore};
 use twiceshy_testkit::Random;
 
 /// Each thread has keys of its own, so that it knows what must be there.
@@ -15,7 +15,7 @@ fn writer<S: Tested>(store: &S, thread: u64, operations: u64) -> BTreeMap<Vec<u8
     let mut rows = BTreeMap::new();
     for _ in 0..operations {
         let own = |number: u64| S::key(number * 8 + thread);
-        let (number, value) = (random.below(400), random.next().to_le_bytes().to_vec());
+        let (number, value) = (random.below(400), S::kept(random.next().to_le_bytes().to_vec()));
         match random.below(10) {
             0..=3 => {
                 let is_new = rows.insert(own(number), value.clone()).is_none();
@@ -94,6 +94,7 @@ fn all_at_once<S: Tested>(engine: impl Engine, operations: u64) {
 fn in_memory() {
     all_at_once::<AdaptiveStore>(MemoryEngine::new(), 3_000);
     all_at_once::<OrderedStore<u32>>(MemoryEngine::new(), 3_000);
+    all_at_once::<YesNoStore>(MemoryEngine::new(), 3_000);
 }
 
 #[test]
@@ -102,6 +103,7 @@ fn on_fjall() {
     let open = |name: &str| FjallEngine::open(&folder.path().join(name), None).unwrap();
     all_at_once::<AdaptiveStore>(open("by hash"), 1_000);
     all_at_once::<OrderedStore<u32>>(open("ordered"), 1_000);
+    all_at_once::<YesNoStore>(open("list"), 1_000);
 }
 
 #[test]
@@ -110,6 +112,7 @@ fn on_redb() {
     let open = |name: &str| RedbEngine::open(&folder.path().join(name), None).unwrap();
     all_at_once::<AdaptiveStore>(open("by hash"), 300);
     all_at_once::<OrderedStore<u32>>(open("ordered"), 300);
+    all_at_once::<YesNoStore>(open("list"), 300);
 }
 
 /// A value that was acknowledged while another store is taken in stays, whichever of the two came first.

@@ -38,6 +38,16 @@ impl Aes128 {
         Self::Crate(Box::new(Aes128Enc::new(key.into())))
     }
 
+    /// A copy that can stay in registers while many blocks are encrypted; `None` if there is no such key.
+    #[inline(always)]
+    pub(crate) fn in_registers(&self) -> Option<Self> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Rounds(keys) => Some(Self::Rounds(*keys)),
+            Self::Crate(_) => None,
+        }
+    }
+
     /// One block, on any CPU.
     #[inline(always)]
     pub(crate) fn encrypt<C: Cpu>(&self, cpu: C, block: u128, mask: &u128) -> u128 {
@@ -64,7 +74,8 @@ impl Aes128 {
 #[target_feature(enable = "aes")]
 #[inline]
 pub(super) fn rounds(keys: &[__m128i; 11], block: u128, mask: &u128) -> u128 {
-    let mut state = _mm_xor_si128(_mm_xor_si128(vector(block), vector(*mask)), keys[0]);
+    // In this order, so that what is the same for many blocks is computed once.
+    let mut state = _mm_xor_si128(vector(block), _mm_xor_si128(vector(*mask), keys[0]));
     for key in &keys[1..10] {
         state = _mm_aesenc_si128(state, *key);
     }

@@ -1,4 +1,4 @@
-//! Fields of bits side by side in slots: how codecs write what is no multiple of a slot.
+//! Fields of bits side by side in slots: how codecs write and read what is no multiple of a slot.
 
 use crate::bits::word::low_mask;
 use crate::table::{Kind, Slot};
@@ -39,4 +39,19 @@ impl<'a> Fields<'a> {
             (self.slot, self.filled) = (0, 0);
         }
     }
+}
+
+/// The `len` bits (at most 64) from bit `at` on, in slots of so many bits. Where there is no slot there are zeros.
+#[inline(always)]
+pub(super) fn read(slot: impl Fn(u64) -> Option<u64>, slot_bits: u32, at: u64, len: u32) -> u64 {
+    let (mut number, mut skip) = (at / u64::from(slot_bits), (at % u64::from(slot_bits)) as u32);
+    let (mut bits, mut read) = (0, 0);
+    while read < len
+        && let Some(slot) = slot(number)
+    {
+        let more = (slot_bits - skip).min(len - read);
+        bits |= (slot >> skip & low_mask(more)) << read;
+        (number, skip, read) = (number + 1, 0, read + more);
+    }
+    bits
 }

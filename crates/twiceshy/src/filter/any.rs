@@ -12,7 +12,7 @@ use crate::error::ReadError;
 use crate::filter::macros::cloned;
 use crate::hash::Hasher;
 use crate::key::Key;
-use crate::list::{Delta, FrozenYesNoList};
+use crate::list::{Delta, FrozenYesNoList, ListFilter};
 use crate::mem::{Memory, OutOfMemory};
 use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
@@ -37,7 +37,7 @@ macro_rules! kinds {
                 $range = <$of_ranges<u64> as Kind>::NUMBER,
             )+
             $(
-                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::", $place, "), which is no filter.")]
+                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::", $place, ").")]
                 $list = <$of_lists>::NUMBER,
             )+
         }
@@ -47,7 +47,7 @@ macro_rules! kinds {
             pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range,)+ $(Self::$list),+];
 
             /// Those that an [`AnyFilter`] can be, in the order of their numbers: filters of ranges are not among them, since only
-            /// who knows the type of their keys can ask them, nor are lists.
+            /// who knows the type of their keys can ask them, nor are lists, which say *no* for other reasons.
             pub const POINTS: &[Self] = &[$(Self::$kind),+];
 
             /// Its name in one word.
@@ -60,7 +60,7 @@ macro_rules! kinds {
             }
         }
 
-        /// A filter of any kind but those of ranges, for whoever opens files without knowing what they hold.
+        /// A filter of any kind but those of ranges and lists, for whoever opens files without knowing what they hold.
         ///
         /// It can do what all kinds can: be asked, written and read. For more, match on it.
         ///
@@ -136,7 +136,7 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here. After the first semicolon are those of ranges, after the second those that are no filters.
+// A new kind is a line here. After the first semicolon are those of ranges, after the second those of lists.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
@@ -147,6 +147,7 @@ kinds! {
     ;
     FrozenList(FrozenYesNoList, "FrozenYesNoList"),
     ListDelta(Delta, "list::Delta"),
+    List(ListFilter, "list::ListFilter"),
 }
 
 stored! {

@@ -9,7 +9,7 @@
 //! - a table that could grow does so earlier if an edit reaches far, which spreads the crowd: two doublings earlier if it
 //!   would shift two thousand slots or is thirty thousand slots from home, up to six doublings if it would shift sixty
 //!   thousand, or if many edits in a crowd have taken longer than growing, and longer than is usual at that load;
-//! - if it may not grow, edits take as long as they take, up to [`FARTHEST`] slots, and are refused beyond that.
+//! - if it may not grow, edits take as long as they take, up to [`Limits::FARTHEST`] slots, and are refused beyond that.
 //!
 //! Most of a table that grew early is empty, and large tables lie in memory that the system hands out when it is first
 //! written. With evenly distributed hashes in no order all this never happens: at three quarters of the load limit an edit
@@ -31,9 +31,6 @@ pub(super) fn is_crowded(farthest_from_home: u64) -> bool {
 const LONG_IF_LOADED: u64 = 1 << 13;
 /// or nearly all.
 const LONG_IF_NEARLY_FULL: u64 = 1 << 15;
-
-/// No edit shifts more slots than this, which takes about a millisecond.
-const FARTHEST: u64 = 1 << 20;
 
 /// As many slots more than it has may be shifted by edits in crowds of a table in which many are used: a small one is
 /// crowded now and then.
@@ -64,7 +61,7 @@ impl Effort {
                 let reach = if is_nearly_full { LONG_IF_NEARLY_FULL } else { LONG_IF_LOADED };
                 Limits { slots, reach, work: slots + WORK_IF_LOADED }
             }
-            Self::Utmost => Limits { slots, reach: FARTHEST, work: u64::MAX },
+            Self::Utmost => Limits { slots, reach: Limits::FARTHEST, work: u64::MAX },
         }
     }
 }

@@ -35,6 +35,28 @@ macro_rules! setters {
 
 pub(crate) use setters;
 
+/// Gives a builder that has one of a filter of points, as `points`, settings of that, with its own documentation.
+macro_rules! as_for_points {
+    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty);)+) => {
+        $(
+            $(#[$documentation])*
+            #[allow(clippy::needless_update, reason = "some have nothing else")]
+            pub fn $setting(self, $value: $type) -> Self {
+                Self { points: self.points.$setting($value), ..self }
+            }
+        )+
+
+        /// Small internal limits make rare paths common.
+        #[cfg(any(test, fuzzing))]
+        #[allow(clippy::needless_update, reason = "some have nothing else")]
+        pub fn limits(self, offset_max: u8, spill_slots: u32) -> Self {
+            Self { points: self.points.limits(offset_max, spill_slots), ..self }
+        }
+    };
+}
+
+pub(crate) use as_for_points;
+
 /// The hasher that was given, or one with a fresh random key.
 pub(crate) fn hasher_or_random(given: Option<Hasher>) -> Result<Hasher, BuildError> {
     given.map_or_else(|| Ok(Hasher::random()?), Ok)

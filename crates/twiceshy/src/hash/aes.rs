@@ -52,7 +52,13 @@ impl AesHash {
     /// The first word of a short key, if the CPU has instructions for it.
     #[inline(always)]
     pub(super) fn at_once<C: Cpu>(&self, cpu: C, bytes: &[u8]) -> Option<u64> {
-        if bytes.len() <= SHORT { Some(self.short.at_once(cpu, bytes)? as u64) } else { None }
+        first_word(&self.short, cpu, bytes)
+    }
+
+    /// For the first words of many short keys, if the CPU has instructions for it.
+    #[inline(always)]
+    pub(super) fn in_registers(&self) -> Option<FirstWords> {
+        self.short.in_registers().map(FirstWords)
     }
 
     /// Both words of a block.
@@ -71,6 +77,22 @@ impl AesHash {
         };
         (both as u64, (both >> 64) as u64)
     }
+}
+
+/// What the first words of short keys are made with, as a copy that can stay in registers.
+pub(crate) struct FirstWords(Cmac);
+
+impl FirstWords {
+    /// The first word of a short key.
+    #[inline(always)]
+    pub(super) fn at_once<C: Cpu>(&self, cpu: C, bytes: &[u8]) -> Option<u64> {
+        first_word(&self.0, cpu, bytes)
+    }
+}
+
+#[inline(always)]
+fn first_word<C: Cpu>(short: &Cmac, cpu: C, bytes: &[u8]) -> Option<u64> {
+    if bytes.len() <= SHORT { Some(short.at_once(cpu, bytes)? as u64) } else { None }
 }
 
 /// Whether the secret is the same.

@@ -51,7 +51,7 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
 use crate::bits::cpu::{Cpu, dispatch};
 use crate::key::Key;
-use aes::AesHash;
+use aes::{AesHash, FirstWords};
 use sip::Sip13;
 use then::{Done, HashAll};
 
@@ -312,6 +312,13 @@ impl Hasher {
     pub(crate) fn hash_at_once<C: Cpu, K: Key + ?Sized>(&self, cpu: C, key: &K) -> Option<u64> {
         let Inner::Aes(keys) = &self.0 else { return None };
         keys.at_once(cpu, key.key_bytes().as_ref())
+    }
+
+    /// What [`hash_at_once`](Self::hash_at_once) needs for many keys.
+    #[inline(always)]
+    fn in_registers(&self) -> Option<FirstWords> {
+        let Inner::Aes(keys) = &self.0 else { return None };
+        keys.in_registers()
     }
 
     /// [`Hasher::hash`] if it takes more.

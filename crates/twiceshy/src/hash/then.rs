@@ -115,8 +115,13 @@ impl<K: Key> Kernel for HashAll<'_, K> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
         let Self { hasher, keys, hashes } = self;
+        let in_registers = hasher.in_registers();
         for (hash, key) in hashes.iter_mut().zip(keys) {
-            *hash = match hasher.hash_at_once(cpu, key) {
+            let at_once = match &in_registers {
+                Some(first) => first.at_once(cpu, key.key_bytes().as_ref()),
+                None => None,
+            };
+            *hash = match at_once {
                 Some(hash) => hash,
                 None => hasher.hash_slowly(key),
             };

@@ -1,16 +1,33 @@
-//! Lists of keys that must answer Yes and of keys that must answer No.
+//! YES/NO lists: a set of keys that are answered *yes*, a set of keys that are never answered *yes*, and few mistakes about all
+//! others.
+//!
+//! A filter alone answers *yes* to every key of its set, and to a few others. A list also knows some of those others, and
+//! gets none of them wrong: pages that a blocklist must never block, certificates that are valid, domains that are no
+//! spam.
+//!
+//! | list | what it is |
+//! |---|---|
+//! | [`YesNoList`] | keys come, go and change sides at any time; it keeps them, in memory or in a database |
+//! | [`FrozenYesNoList`] | a small copy without keys, for those who only ask; [`Delta`]s bring it up to date |
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `ribbon/` | some bits for each of some keys, without the keys: what sieves are made of |
+//! | `dynamic/` | the list that changes: an adaptive set whose map has the NO keys, too |
+//! | `frozen/` | the list that does not: a sieve, and one more for each delta |
+//! | `delta/` | a sieve of the keys that a frozen list answers wrongly |
 //! | `sieve.rs` | which of two sets a key is from: an approximate stage and an exact one |
+//! | `ribbon/` | some bits for each of some keys, without the keys: what sieves are made of |
 //! | `keys.rs` | the keys of both lists, as hashes |
-//! | `frozen/` | [`FrozenYesNoList`](frozen::FrozenYesNoList): a sieve, and one more for each delta |
-//! | `delta/` | [`Delta`](delta::Delta): a sieve of the keys that a list answers wrongly |
+//! | `name.rs` | which list a delta is for |
 //! | `bound.rs`, `progress.rs` | the least space that is possible; how far building is |
+//!
+//! # Source
+//!
+//! Sections 2.4, 4.3 and 5 of *Adaptive Quotient Filters*.
 
 mod bound;
 mod delta;
+mod dynamic;
 mod frozen;
 mod keys;
 mod name;
@@ -22,11 +39,14 @@ mod tests;
 
 pub use bound::least_bits;
 pub use delta::{Delta, View as DeltaView};
-pub use frozen::{Builder, FrozenYesNoList, View};
+pub use dynamic::{
+    Builder as YesNoListBuilder, ListFilter, ListStats, Lists, View as ListFilterView, YesNoList,
+};
+pub use frozen::{Builder as FrozenYesNoListBuilder, FrozenYesNoList, View as FrozenYesNoListView};
 pub use keys::ListKeys;
 pub use progress::{Phase, Progress};
 
-/// What a list says of a key.
+/// What a list says of a key, and the list that the key is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// The key is on the YES list, or on no list and this is a mistake.

@@ -15,6 +15,9 @@ pub(crate) trait Source {
     /// What a piece of them is.
     type Bytes: AsRef<[u8]>;
 
+    /// Whether the filter stays where its bytes are, and is not checked as a whole.
+    const IS_VIEW: bool;
+
     /// `Err` if it is known that a filter of `total` bytes is not all there is.
     fn expect_total(&self, total: u64) -> Result<(), ReadError>;
 
@@ -38,6 +41,7 @@ impl<R> Stream<R> {
 
 impl<R: Read> Source for Stream<R> {
     type Bytes = Memory;
+    const IS_VIEW: bool = false;
 
     fn expect_total(&self, _: u64) -> Result<(), ReadError> {
         Ok(())
@@ -60,7 +64,7 @@ impl<R: Read> Source for Stream<R> {
 }
 
 /// The bytes of a filter and nothing else.
-pub(super) struct InPlace<'a, F> {
+pub(super) struct InPlace<'a, const IS_VIEW: bool, F> {
     bytes: &'a [u8],
     /// What has not been taken yet.
     rest: &'a [u8],
@@ -68,15 +72,20 @@ pub(super) struct InPlace<'a, F> {
     make: F,
 }
 
-impl<'a, F> InPlace<'a, F> {
+impl<'a, const IS_VIEW: bool, F> InPlace<'a, IS_VIEW, F> {
     /// What follows a header.
     pub(super) fn new(bytes: &'a [u8], make: F) -> Self {
         Self { bytes, rest: bytes.get(HEADER_BYTES..).unwrap_or_default(), make }
     }
 }
 
-impl<'a, B: AsRef<[u8]>, F: Fn(&'a [u8]) -> Result<B, OutOfMemory>> Source for InPlace<'a, F> {
+impl<'a, const IS_VIEW: bool, B, F> Source for InPlace<'a, IS_VIEW, F>
+where
+    B: AsRef<[u8]>,
+    F: Fn(&'a [u8]) -> Result<B, OutOfMemory>,
+{
     type Bytes = B;
+    const IS_VIEW: bool = IS_VIEW;
 
     fn expect_total(&self, total: u64) -> Result<(), ReadError> {
         let found = self.bytes.len() as u64;
@@ -176,7 +185,8 @@ impl<S: Source> Body<S> {
         let bodies = tables.iter().zip(sizes).map(|(table, size)| {
             let body = self.source.take(size, total)?;
             let short = ReadError::Length { expected: size as u64, found: body.as_ref().len() as u64 };
-            Table::from_bytes(body, table.shape, table.used).ok_or(short)
+            let table = Table::from_bytes(body, table.shape, table.used).ok_or(short)?;
+            Ok(table.viewed(S::IS_VIEW))
         });
         bodies.collect()
     }

@@ -145,7 +145,7 @@ pub(crate) fn read<F: Stored<Bytes = Memory>>(mut reader: impl Read) -> Result<F
 /// meanwhile, for example in a mapped file.
 pub(crate) fn from_bytes<F: Stored<Bytes = Memory>>(bytes: &[u8]) -> Result<F, ReadError> {
     let first = First::read(bytes)?;
-    checked(F::read(&first, InPlace::new(bytes, Memory::copy_of))?, first.body_sum())
+    checked(F::read(&first, InPlace::<false, _>::new(bytes, Memory::copy_of))?, first.body_sum())
 }
 
 pub(crate) fn load<F: Stored<Bytes = Memory>>(path: &Path) -> Result<F, ReadError> {
@@ -156,7 +156,7 @@ pub(crate) fn load<F: Stored<Bytes = Memory>>(path: &Path) -> Result<F, ReadErro
 /// checked.
 pub(crate) fn view<'a, F: Stored<Bytes = &'a [u8]>>(bytes: &'a [u8]) -> Result<(F, u32), ReadError> {
     let first = First::read(bytes)?;
-    Ok((F::read(&first, InPlace::new(bytes, Ok))?, first.body_sum()))
+    Ok((F::read(&first, InPlace::<true, _>::new(bytes, Ok))?, first.body_sum()))
 }
 
 /// Checks directory and tables against their checksum, and all invariants.

@@ -46,6 +46,14 @@ impl MemoryMap {
     }
 }
 
+/// A map of hashes, keys and values, which is faster to make than by inserting them, and smaller. Of equal keys the last one
+/// counts.
+impl FromIterator<(u64, Box<[u8]>, Box<[u8]>)> for MemoryMap {
+    fn from_iter<I: IntoIterator<Item = (u64, Box<[u8]>, Box<[u8]>)>>(rows: I) -> Self {
+        Self { rows: rows.into_iter().map(|(hash, key, value)| ((hash, key), value)).collect() }
+    }
+}
+
 impl Lookup for MemoryMap {
     type Error = Infallible;
 

@@ -122,10 +122,11 @@ impl<B, L> Table<B, L> {
 }
 
 impl<L: Layout> Table<Memory, L> {
-    /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd.
+    /// Counts the slots that an edit at `at` shifts up to `free`, if that is in a crowd: for each slot that the edited entry has.
+    /// Where entries are long, everything lies as many times as far from home, at every size of the table.
     #[cold]
-    pub(super) fn count_edit(&mut self, home: u64, at: u64, free: u64) {
-        let (distance, shifted) = (at - home, free - at);
+    pub(super) fn count_edit(&mut self, home: u64, at: u64, free: u64, entry_slots: u64) {
+        let (distance, shifted) = ((at - home) / entry_slots, (free - at) / entry_slots);
         // The way from home to the free slot had to be found, too; at the end of a crowd there is a spot near by.
         let found = match distance > CROWDED_REACH {
             true if shifted > self.shape.block_slots() => distance / 4,
@@ -178,13 +179,13 @@ impl<L: Layout> Table<Memory, L> {
     pub(crate) fn remember_run(&mut self, quotient: u64, run: Run) {
         let (home, last) = (split(quotient).0, self.shape.place(run.end).0);
         if self.is_far(home, last) {
-            self.remember_crowd(home, last);
+            self.remember_crowd(home, last, 1);
         }
     }
 
-    /// Remembers the block of a quotient, from which an edit reached as far as block `last`.
+    /// Remembers the block of a quotient, from which an edit of an entry of so many slots reached as far as block `last`.
     #[cold]
-    pub(super) fn remember_crowd(&mut self, home: u64, last: u64) {
+    pub(super) fn remember_crowd(&mut self, home: u64, last: u64, entry_slots: u64) {
         // Its first own slot is easy to find, and edits that see no crowd may change it.
         if self.offset(home).is_some() {
             return;
@@ -194,7 +195,7 @@ impl<L: Layout> Table<Memory, L> {
             true => (from.own, 0),
             false => dispatch(FirstOwnSlot { table: self, block: home }),
         };
-        let gone_over = gone_over * self.shape.block_slots();
+        let gone_over = gone_over * self.shape.block_slots() / entry_slots;
         if gone_over > CROWDED_REACH {
             self.count_work(gone_over);
         }

@@ -71,6 +71,7 @@ impl<L: Layout> Table<Memory, L> {
         let mut edit = Edit { quotient, run, at, remove, insert, taken: None, also_taken: Vec::new() };
         if insert > remove {
             let more = insert - remove;
+            let limits = limits.for_entry(remove);
             let mut free = self.free_slot(cpu, quotient, run, at, more, limits)?;
             edit.taken = Some(free);
             for _ in 1..more {
@@ -122,9 +123,10 @@ impl<L: Layout> Table<Memory, L> {
     pub(crate) fn commit<C: Cpu>(&mut self, cpu: C, edit: Edit, slots: &[Slot]) {
         let Edit { quotient, mut run, at, remove, insert, taken, also_taken } = edit;
         debug_assert_eq!(slots.len() as u64, insert);
+        let entry_slots = remove.max(1);
         if remove > insert {
             for slot in (at + insert..at + remove).rev() {
-                run = self.close(cpu, quotient, run, slot);
+                run = self.close(cpu, quotient, run, slot, entry_slots);
             }
         }
         if !run.is_empty() {
@@ -132,7 +134,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         for free in taken.into_iter().chain(also_taken) {
             self.shift_up(at + remove, free);
-            self.bump_offsets(quotient, at, free);
+            self.bump_offsets(quotient, at, free, entry_slots);
             run.end += 1;
             self.used += 1;
         }
@@ -166,7 +168,7 @@ impl<L: Layout> Table<Memory, L> {
             self.set_bit(self.last_head(run), RUNEND_AT, false);
         }
         self.shift_up(at, free);
-        self.bump_offsets(quotient, at, free);
+        self.bump_offsets(quotient, at, free, 1);
         self.set_slot(at, value);
         self.used += 1;
         if run.is_empty() {
@@ -199,7 +201,7 @@ impl<L: Layout> Table<Memory, L> {
         }
         let free = self.free_slot(cpu, quotient, run, at, 1, limits)?;
         self.shift_up(at, free);
-        self.bump_offsets(quotient, at, free);
+        self.bump_offsets(quotient, at, free, 1);
         self.set_slot(at, value);
         // Shifting left the new slot without a run end, and runs end at heads.
         self.set_bit(at, EXTENSION_AT, true);
@@ -216,7 +218,7 @@ impl<L: Layout> Table<Memory, L> {
     /// Removes the head at `at`, which has no extensions, from `run`, the run of `quotient`.
     #[inline(always)]
     pub(crate) fn remove_head<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, at: u64) {
-        self.close(cpu, quotient, run, at);
+        self.close(cpu, quotient, run, at, 1);
     }
 
     /// The head of the last entry of a run that is not empty.
@@ -241,11 +243,11 @@ impl<L: Layout> Table<Memory, L> {
         }
     }
 
-    /// A slot more is taken for `quotient`, at `at`, and `free` is in use now.
+    /// A slot more is taken for `quotient`, at `at`, and `free` is in use now. It is for an entry of so many slots.
     #[inline(always)]
-    fn bump_offsets(&mut self, quotient: u64, at: u64, free: u64) {
+    fn bump_offsets(&mut self, quotient: u64, at: u64, free: u64, entry_slots: u64) {
         if free - self.shape.home_of(quotient) > CROWDED_REACH {
-            self.count_edit(self.shape.home_of(quotient), at, free);
+            self.count_edit(self.shape.home_of(quotient), at, free, entry_slots);
         }
         let (home, last) = (split(quotient).0, self.shape.place(free).0);
         for block in self.first_unsaturated(home)..=last {
@@ -255,14 +257,14 @@ impl<L: Layout> Table<Memory, L> {
         }
         self.crowd.moved_up(home, last);
         if self.is_far(home, last) {
-            self.remember_crowd(home, last);
+            self.remember_crowd(home, last, entry_slots);
         }
     }
 
-    /// Takes one slot out of a run and closes the gap. The slot must not be a head that still has
+    /// Takes one slot out of a run, and of an entry of so many, and closes the gap. The slot must not be a head that still has
     /// extension slots.
     #[inline(always)]
-    fn close<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, slot: u64) -> Run {
+    fn close<C: Cpu>(&mut self, cpu: C, quotient: u64, run: Run, slot: u64, entry_slots: u64) -> Run {
         let end = self.end_of_cluster(cpu, split(quotient).0);
         // If the run's last head goes, the head before it becomes the last.
         if slot == self.last_head(run) {
@@ -273,8 +275,8 @@ impl<L: Layout> Table<Memory, L> {
                 self.set_bit(before, RUNEND_AT, true);
             }
         }
-        if end - slot > CROWDED_REACH {
-            self.count_work(end - slot);
+        if end - slot > CROWDED_REACH * entry_slots {
+            self.count_work((end - slot) / entry_slots);
         }
         self.shift_down(slot, end);
         self.used -= 1;

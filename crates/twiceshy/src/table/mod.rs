@@ -163,6 +163,16 @@ pub(crate) struct Limits {
 impl Limits {
     /// Whatever is possible.
     pub(crate) const NONE: Self = Self { slots: u64::MAX, reach: u64::MAX, work: u64::MAX };
+
+    /// No edit shifts more slots than this, which takes about a millisecond.
+    pub(crate) const FARTHEST: u64 = 1 << 20;
+
+    /// For an entry of so many slots, which reaches as many times as far without being in a crowd.
+    #[inline(always)]
+    fn for_entry(self, slots: u64) -> Self {
+        let reach = self.reach.saturating_mul(slots.max(1)).min(self.reach.max(Self::FARTHEST));
+        Self { reach, ..self }
+    }
 }
 
 /// A quotient table over any bytes: [`Memory`] to change it, `&[u8]` to read it in place.
@@ -174,6 +184,8 @@ pub(crate) struct Table<B = Memory, L = Plain> {
     address: Address,
     lanes: Lanes,
     crowd: Crowd,
+    /// Whether nobody has checked the bytes as a whole.
+    is_view: bool,
     layout: PhantomData<L>,
 }
 
@@ -250,13 +262,27 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     fn over(bytes: B, shape: Shape, used: u64) -> Self {
         let (address, lanes) = (Address::new(&shape), Lanes::new(&shape));
-        Self { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout: PhantomData }
+        Self {
+            bytes,
+            shape,
+            used,
+            address,
+            lanes,
+            crowd: Crowd::default(),
+            is_view: false,
+            layout: PhantomData,
+        }
+    }
+
+    /// This table, and whether it may make no sense for as long as it lives: all others are validated before they are used.
+    pub(crate) fn viewed(self, is_view: bool) -> Self {
+        Self { is_view, ..self }
     }
 
     /// This table over other bytes, without what is known of crowds.
     fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
-        let Self { shape, used, address, lanes, layout, .. } = *self;
-        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), layout }
+        let Self { shape, used, address, lanes, is_view, layout, .. } = *self;
+        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), is_view, layout }
     }
 
     /// This table over borrowed bytes.
@@ -274,6 +300,11 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
+    }
+
+    /// Whether nobody has checked the bytes as a whole.
+    pub(crate) fn is_view(&self) -> bool {
+        self.is_view
     }
 
     #[inline(always)]
@@ -302,12 +333,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         }
     }
 
-    /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will read.
+    /// Asks for the cache lines that a lookup of a hash, given its first 64 bits, will most likely read.
     #[inline(always)]
     pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
-        let home = self.address.home(cpu, hash);
-        mem::prefetch(self.bytes(), self.shape.block_at(home.block));
-        mem::prefetch(self.bytes(), self.likely_at(home));
+        let block_at = self.shape.block_at(self.address.home(cpu, hash).block);
+        mem::prefetch(self.bytes(), block_at);
+        mem::prefetch(self.bytes(), block_at + 64);
     }
 
     /// The byte that a run is near if most slots are in use: as far into the block as its quotient.

@@ -15,7 +15,7 @@
 
 use super::multiset::Multiset;
 use crate::bits::word::low_mask;
-use crate::codec::fields::Fields;
+use crate::codec::fields::{self, Fields};
 use crate::table::{Kind, Slot, Table};
 
 /// The stream of bits after the first two slots of a box.
@@ -29,15 +29,9 @@ pub(super) struct Stream<'a, B> {
 impl<B: AsRef<[u8]>> Stream<'_, B> {
     /// The `len` bits (at most 64) from bit `at` on.
     fn bits(&self, at: u64, len: u32) -> u64 {
-        let width = self.table.shape().slot_bits();
-        let (mut slot, mut skip) = (self.start + at / u64::from(width), (at % u64::from(width)) as u32);
-        let (mut bits, mut read) = (0, 0);
-        while read < len && slot < self.end {
-            let more = (width - skip).min(len - read);
-            bits |= (self.table.slot(slot) >> skip & low_mask(more)) << read;
-            (slot, skip, read) = (slot + 1, 0, read + more);
-        }
-        bits
+        let slot = |number| Some(self.start + number).filter(|slot| *slot < self.end);
+        let slot = |number| slot(number).map(|slot| self.table.slot(slot));
+        fields::read(slot, self.table.shape().slot_bits(), at, len)
     }
 
     /// The number in gamma code at bit `at`, and the bit after it. What is none counts as 1.

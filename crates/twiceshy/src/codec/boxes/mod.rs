@@ -187,6 +187,16 @@ impl Boxes {
         (probe.from..=probe.to).contains(&((head & self.suffix_mask) as u16))
     }
 
+    /// Which slots of a run seem to have a string that is a prefix of the window's.
+    #[inline(always)]
+    fn found_at_glance<B: AsRef<[u8]>>(self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
+        // Which of the two it is, is the same in all queries.
+        match self.has_stops {
+            true => table.prefixes_at_glance(glance, window, self.suffix_mask, u64::MAX),
+            false => table.find_at_glance(glance, window, self.suffix_mask),
+        }
+    }
+
     /// Whether a run certainly has nothing but heads: it is too short, or no slot has the string of the one before it.
     #[inline(always)]
     fn is_plain<B: AsRef<[u8]>>(self, table: &Table<B>, glance: &Glance) -> bool {
@@ -213,11 +223,7 @@ pub(crate) fn meets<C: Cpu, B: AsRef<[u8]>>(
 ) -> bool {
     if let Some(glance) = table.glance_at(cpu, home) {
         let window = codec.of_string(table.address().window(cpu, probe.hash));
-        // Which of the two it is, is the same in all queries.
-        let found = match codec.has_stops {
-            true => table.prefixes_at_glance(&glance, window, codec.suffix_mask, u64::MAX),
-            false => table.find_at_glance(&glance, window, codec.suffix_mask),
-        };
+        let found = codec.found_at_glance(table, &glance, window);
         if found == 0 {
             return false;
         }
@@ -294,7 +300,7 @@ pub(crate) fn count<C: Cpu, B: AsRef<[u8]>>(
     copies
 }
 
-/// Inserts a key whose string is not there yet, if that takes no more than a glance; the usual insert.
+/// Inserts a key of which no string is a prefix, if that takes no more than a glance; the usual insert.
 #[inline(always)]
 pub(crate) fn insert_at_glance<C: Cpu>(
     cpu: C,
@@ -307,7 +313,7 @@ pub(crate) fn insert_at_glance<C: Cpu>(
     table.prefetch_block(home);
     let head = codec.head(window, suffix);
     table.insert_at_glance(cpu, home, head, |table, glance| {
-        let is_new = table.find_at_glance(glance, codec.of_string(head), codec.suffix_mask) == 0;
+        let is_new = codec.found_at_glance(table, glance, codec.of_string(window)) == 0;
         (is_new && codec.is_plain(table, glance)).then(|| table.rank_at_glance(glance, head))
     })
 }
@@ -335,7 +341,8 @@ pub(crate) fn remove_at_glance<C: Cpu>(
     slot & codec.suffix_mask == u64::from(suffix) && table.remove_at_glance(cpu, &glance, rank)
 }
 
-/// Adds a copy of a key with the longest string that fits, within limits. Tells whether it was not there before.
+/// Adds a copy of a key, within limits: to the box of the longest string that is a prefix of the hash, else to a new one of the
+/// longest string that fits. Tells whether none of these strings had the suffix before.
 #[inline(always)]
 pub(crate) fn add<C: Cpu>(
     cpu: C,
@@ -345,18 +352,27 @@ pub(crate) fn add<C: Cpu>(
     limits: Limits,
 ) -> Result<bool, Full> {
     let (quotient, window) = table.address().split(hash);
-    let head = codec.head(window, suffix);
-    let (run, string) = (table.run(cpu, quotient), head >> codec.suffix_bits);
-    let entry = codec.boxes(table, run).find(|entry| entry.string >= string);
-    let at = entry.map_or(run.end, |entry| entry.start);
-    let Some(entry) = entry.filter(|entry| entry.string == string) else {
+    let (run, string) = (table.run(cpu, quotient), window >> codec.suffix_bits);
+    let covering = || codec.boxes(table, run).filter(|entry| codec.matches(entry.string, string));
+    let Some(entry) = longest(covering()) else {
+        let head = codec.head(window, suffix);
+        let after = codec.boxes(table, run).find(|entry| entry.string > head >> codec.suffix_bits);
+        let at = after.map_or(run.end, |entry| entry.start);
         return table.insert_head(cpu, quotient, run, at, head, limits).map(|()| true);
     };
+    let is_new = !covering().any(|entry| codec.meets(table, &entry, run.end, suffix, suffix));
     let mut set = Multiset::new(codec.suffix_bits);
     codec.read_into(table, &entry, run.end, &mut set);
-    let is_new = set.add(suffix, 1);
+    set.add(suffix, 1);
     rewrite(cpu, table, codec, (quotient, run), &entry, &set, limits)?;
     Ok(is_new)
+}
+
+/// The box of the longest of some strings that are prefixes of each other.
+#[inline(always)]
+fn longest(entries: impl Iterator<Item = Entry>) -> Option<Entry> {
+    // The longer a string is, the lower its stop bit. Without stop bits there is only one.
+    entries.min_by_key(|entry| entry.string.trailing_zeros())
 }
 
 /// Removes a copy of a key: of the longest string that is a prefix of the hash and has the suffix. `false` if there is none.
@@ -376,9 +392,7 @@ pub(crate) fn remove<C: Cpu>(
     let has_it = |entry: &Entry| {
         codec.matches(entry.string, string) && codec.meets(table, entry, run.end, suffix, suffix)
     };
-    // The longer a string is, the lower its stop bit. Without stop bits there is only one.
-    let longest = codec.boxes(table, run).filter(has_it).min_by_key(|entry| entry.string.trailing_zeros());
-    let Some(entry) = longest else { return Ok(false) };
+    let Some(entry) = longest(codec.boxes(table, run).filter(has_it)) else { return Ok(false) };
     let mut set = Multiset::new(codec.suffix_bits);
     codec.read_into(table, &entry, run.end, &mut set);
     set.take(suffix);
@@ -430,6 +444,23 @@ pub(crate) fn push(
     slots.clear();
     encode(head, set, loader.shape().slot_bits(), slots);
     loader.push(quotient, slots)
+}
+
+/// How many slots are taken by boxes that have no bit of a string left, in a table of so many times twice the size: as if it
+/// had as many slots as this one. One that has none already is as often there as the table is larger; one that gets there has
+/// halved with every bit before.
+pub(crate) fn void_slots<B: AsRef<[u8]>>(table: &Table<B>, codec: Boxes, doublings: u32) -> u64 {
+    if !codec.has_stops {
+        return 0;
+    }
+    let string_bits = table.shape().slot_bits() - codec.suffix_bits;
+    let boxes = table.runs().flat_map(|(_, run)| codec.boxes(table, run));
+    // In parts of a slot, as small as the last bit makes them.
+    let parts = boxes.map(|entry| match stop::len(entry.string.max(1), string_bits) {
+        bits if bits <= doublings => (entry.end - entry.start) << (doublings - bits),
+        _ => 0,
+    });
+    parts.sum::<u64>() >> doublings
 }
 
 /// Checks that a run is exactly what the encoder would have written; gives its boxes and the copies of all its keys.

@@ -34,32 +34,34 @@ struct Gap {
 }
 
 impl Gap {
-    /// The gap for a hash that no entry covers.
+    /// The gap for at least so many bits of a hash that no entry covers.
     #[inline(always)]
     fn find<C: Cpu, P: Payload>(
         cpu: C,
         table: &Table,
         strings: Strings<P>,
         words: &impl Words,
+        least: u32,
     ) -> Result<Self, Outcome> {
         let quotient = table.address().quotient(words.word(0));
         let run = table.run(cpu, quotient);
         match strings.find(table, run, words) {
             Found::Covered(entry) => Err(Outcome::Covered(Place { quotient, run, entry })),
-            Found::Between { common_bits: MAX_BITS.., .. } => Err(Outcome::Indistinguishable),
-            Found::Between { at, common_bits } => {
-                Ok(Self { quotient, run, at, len: strings.round_up(common_bits + 1) })
-            }
+            Found::Between { at, common_bits } => match least.max(common_bits + 1) {
+                len @ ..=MAX_BITS => Ok(Self { quotient, run, at, len: strings.round_up(len) }),
+                _ => Err(Outcome::Indistinguishable),
+            },
         }
     }
 }
 
-/// Tells whether there is room for the entry of a hash that no other covers.
+/// Tells whether there is room for the entry of a hash that no other covers, of at least so many bits.
 pub(crate) struct PlanNew<'a, P: Payload, W> {
     pub(crate) table: &'a Table,
     pub(crate) strings: Strings<P>,
     pub(crate) words: &'a W,
     pub(crate) value: &'a P::Value,
+    pub(crate) least: u32,
     pub(crate) limits: Limits,
 }
 
@@ -67,8 +69,8 @@ impl<P: Payload, W: Words> Kernel for PlanNew<'_, P, W> {
     type Output = Outcome;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Outcome {
-        let Self { table, strings, words, value, limits } = self;
-        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words) {
+        let Self { table, strings, words, value, least, limits } = self;
+        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words, least) {
             Ok(gap) => gap,
             Err(none) => return none,
         };
@@ -79,12 +81,13 @@ impl<P: Payload, W: Words> Kernel for PlanNew<'_, P, W> {
     }
 }
 
-/// Stores an entry for a hash that no other covers.
+/// Stores an entry of at least so many bits for a hash that no other covers.
 pub(crate) struct InsertNew<'a, P: Payload, W> {
     pub(crate) table: &'a mut Table,
     pub(crate) strings: Strings<P>,
     pub(crate) words: &'a W,
     pub(crate) value: &'a P::Value,
+    pub(crate) least: u32,
     pub(crate) limits: Limits,
 }
 
@@ -92,8 +95,8 @@ impl<P: Payload, W: Words> Kernel for InsertNew<'_, P, W> {
     type Output = Outcome;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Outcome {
-        let Self { table, strings, words, value, limits } = self;
-        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words) {
+        let Self { table, strings, words, value, least, limits } = self;
+        let Gap { quotient, run, at, len } = match Gap::find(cpu, table, strings, words, least) {
             Ok(gap) => gap,
             Err(none) => return none,
         };

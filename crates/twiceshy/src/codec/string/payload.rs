@@ -6,8 +6,7 @@
 //!
 //! - Nothing: there is no value, and all may.
 //! - [`Tags`]: a number, the same for all keys of an entry. Keys of different tags part: the entry is cut into longer ones.
-//! - A set of suffixes, for a range filter: keys *unite*, the entry has the suffixes of all of them. (`suffixes.rs`, which only
-//!   the tests use yet.)
+//! - A set of [suffixes](super::suffixes), for a range filter: keys *unite*, the entry has the suffixes of all of them.
 //!
 //! A value lies in the payload slots after the string, and in as many of the lowest bits of the head as it asks for. So a
 //! remainder and a suffix may share a slot, and an entry with nothing else takes no more than that slot.
@@ -60,6 +59,9 @@ pub trait Payload: Copy + Eq + Debug {
     /// Whether keys with these values may share an entry; if not, they part.
     fn may_share(self, one: &Self::Value, other: &Self::Value) -> bool;
 
+    /// What an entry carries without a key, which nobody else under it brings the same along as; `None` if that is nothing.
+    fn without(self, entry: &Self::Value, key: &Self::Value) -> Option<Self::Value>;
+
     /// Adds what another key brings along to the value of an entry that it may share.
     fn unite(self, entry: &mut Self::Value, key: &Self::Value);
 }
@@ -102,6 +104,10 @@ impl Payload for Tags {
     #[inline(always)]
     fn may_share(self, one: &u64, other: &u64) -> bool {
         one == other
+    }
+
+    fn without(self, _: &u64, _: &u64) -> Option<u64> {
+        None
     }
 
     fn unite(self, _: &mut u64, _: &u64) {}

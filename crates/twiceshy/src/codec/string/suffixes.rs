@@ -23,7 +23,7 @@ use std::ops::RangeInclusive;
 
 use super::Payload;
 use crate::bits::word::low_mask;
-use crate::codec::fields::Fields;
+use crate::codec::fields::{self, Fields};
 use crate::table::{Kind, Slot};
 
 /// The most bits of a suffix: ranges of up to 65,536 keys lie in two partitions.
@@ -53,6 +53,18 @@ impl SuffixSet {
         self.first.into_iter().chain(self.others.iter().copied())
     }
 
+    fn insert(&mut self, suffix: u16) {
+        let Some(first) = self.first else { return self.first = Some(suffix) };
+        // The smallest changes places with one that is smaller.
+        self.first = Some(first.min(suffix));
+        let other = first.max(suffix);
+        if first != suffix
+            && let Err(at) = self.others.binary_search(&other)
+        {
+            self.others.insert(at, other);
+        }
+    }
+
     fn contains(&self, suffix: u16) -> bool {
         self.first == Some(suffix) || self.others.binary_search(&suffix).is_ok()
     }
@@ -62,6 +74,15 @@ impl SuffixSet {
         let next = self.others.partition_point(|suffix| suffix < range.start());
         self.first.iter().chain(self.others.get(next)).any(|suffix| range.contains(suffix))
     }
+}
+
+/// The bits of a word that are set, counted from a number on.
+fn ones(from: u32, mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let one = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(from + one)
+    })
 }
 
 /// In any order, and as often as they come.
@@ -123,10 +144,13 @@ impl Payload for Suffixes {
             let padded = set.others.iter().copied().chain(padding).take(fit as usize);
             padded.for_each(|suffix| fields.push(suffix.into(), self.bits));
         } else if !set.others.is_empty() {
-            let mut members = set.iter().peekable();
-            for suffix in 0..self.all() {
-                let is_member = members.next_if(|&member| u32::from(member) == suffix).is_some();
-                fields.push(is_member.into(), 1);
+            let (mut members, at_once) = (set.iter().map(u32::from).peekable(), self.all().min(64));
+            for from in (0..self.all()).step_by(at_once as usize) {
+                let mut word = 0u64;
+                while let Some(member) = members.next_if(|member| *member < from + at_once) {
+                    word |= 1 << (member - from);
+                }
+                fields.push(word, at_once);
             }
         }
         fields.finish();
@@ -135,21 +159,24 @@ impl Payload for Suffixes {
 
     fn decode(self, head: u64, slots: impl DoubleEndedIterator<Item = u64>, slot_bits: u32) -> SuffixSet {
         let slots: Vec<u64> = slots.collect();
-        let bit = |at: u32| slots[(at / slot_bits) as usize] >> (at % slot_bits) & 1;
         let head = (head & low_mask(self.bits)) as u16;
         if slots.len() as u32 >= self.slots_mapped(slot_bits) {
-            let members = (0..self.all()).filter(|&suffix| bit(suffix) == 1).map(|suffix| suffix as u16);
-            return members.chain([head]).collect();
+            let bits = (0..).step_by(slot_bits as usize).zip(slots).flat_map(|(from, slot)| ones(from, slot));
+            let members = bits.filter(|suffix| *suffix < self.all()).map(|suffix| suffix as u16);
+            let mut set: SuffixSet = members.collect();
+            set.insert(head);
+            return set;
         }
         let mut set = SuffixSet::of(head);
-        let (mut last, mut at) = (head, 0);
-        while at + self.bits <= slots.len() as u32 * slot_bits {
-            let suffix = (0..self.bits).fold(0, |suffix, i| suffix | (bit(at + i) as u16) << i);
+        let slot = |number: u64| slots.get(number as usize).copied();
+        let (mut last, mut at, end) = (head, 0, slots.len() as u64 * u64::from(slot_bits));
+        while at + u64::from(self.bits) <= end {
+            let suffix = fields::read(slot, slot_bits, at, self.bits) as u16;
             if suffix <= last {
                 break;
             }
             set.others.push(suffix);
-            (last, at) = (suffix, at + self.bits);
+            (last, at) = (suffix, at + u64::from(self.bits));
         }
         set
     }
@@ -166,10 +193,13 @@ impl Payload for Suffixes {
         true
     }
 
+    fn without(self, entry: &SuffixSet, key: &SuffixSet) -> Option<SuffixSet> {
+        let left: SuffixSet = entry.iter().filter(|suffix| !key.contains(*suffix)).collect();
+        left.first.is_some().then_some(left)
+    }
+
     fn unite(self, entry: &mut SuffixSet, key: &SuffixSet) {
-        if !self.covers(entry, key) {
-            *entry = entry.iter().chain(key.iter()).collect();
-        }
+        key.iter().for_each(|suffix| entry.insert(suffix));
     }
 }
 
@@ -255,6 +285,8 @@ mod tests {
                 let mut both = set(one);
                 payload.unite(&mut both, &set(other));
                 assert_eq!(both, set(one | other));
+                let left = one & !other;
+                assert_eq!(payload.without(&set(one), &set(other)), (left != 0).then(|| set(left)));
             }
             for start in 0..8u16 {
                 for end in 0..8u16 {

@@ -83,7 +83,7 @@ impl Builder {
     }
 
     /// An empty core for queries that meet so many fingerprints, and a hasher.
-    pub(in crate::filter) fn build_core<P: Payload>(
+    pub(crate) fn build_core<P: Payload>(
         self,
         payload: P,
         lookups: u32,
@@ -92,6 +92,11 @@ impl Builder {
         let size = self.plan_size()?;
         let core = Core::empty(payload, size, remainder_bits, self.growth, self.limits)?;
         Ok((core, hasher_or_random(self.hasher)?))
+    }
+
+    /// The hasher that was chosen, or a random one.
+    pub(crate) fn chosen_hasher(&self) -> Result<Hasher, BuildError> {
+        hasher_or_random(self.hasher.clone())
     }
 
     /// The empty set, on an empty reverse map.

@@ -47,7 +47,7 @@ impl AdaptiveFilter {
             self.core.stored(hash);
             return Ok(Insertion::Stored);
         }
-        self.core.insert(&KeyWords::with_first(&self.reader, &key, hash), &tag)
+        self.core.insert(&KeyWords::with_first(&self.reader, &key, hash), &tag, 0)
     }
 
     /// [`insert`](Self::insert) for callers who hash themselves; see
@@ -57,7 +57,7 @@ impl AdaptiveFilter {
         if self.core.insert_at_glance(hash, &0) {
             return Ok(Insertion::Stored);
         }
-        self.core.insert(&RawWords(hash), &0)
+        self.core.insert(&RawWords(hash), &0, 0)
     }
 
     /// Counts a key that is under an existing fingerprint: call it when [`insert`](Self::insert) said

@@ -42,9 +42,9 @@ mod learn;
 mod persist;
 mod replay;
 mod set;
-pub(in crate::filter) mod set_file;
+pub(crate) mod set_file;
 #[cfg(test)]
-pub(in crate::filter) mod tests;
+pub(crate) mod tests;
 mod whole;
 
 pub use super::core::{Adapted, Growth, Insertion, Lengths, Stats, Ticket};
@@ -124,7 +124,7 @@ pub type AdaptiveFilter<B = Memory> = Filter<Hasher, B>;
 /// What all adaptive filters have in common, whatever their fingerprints carry. [`AdaptiveFilter`] is the one of keys.
 pub struct Filter<R: Keys, B = Memory> {
     core: Core<R::Payload, B>,
-    pub(in crate::filter) reader: R,
+    pub(crate) reader: R,
 }
 
 /// What a filter says of a key.

@@ -2,7 +2,7 @@
 
 use super::{Filter, Record};
 use crate::error::SetError;
-use crate::filter::protocol::{ClearAway, Insert, Keys, ReadOnly, Separate, drive};
+use crate::filter::protocol::{Bar, ClearAway, Insert, Keys, ReadOnly, Separate, drive};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, Row, Rows};
 
@@ -24,14 +24,18 @@ impl<R: Keys> Filter<R> {
         }
     }
 
-    /// Gives the key of a row, which is in the database, a fingerprint, if it has none: what
-    /// [`replay_with`](Self::replay_with) does for [`Inserted`](Record::Inserted), for callers who know the row. An error
-    /// changes nothing.
+    /// Gives the key of a row, which is in the database, a fingerprint, if it has none; on the NO list of a
+    /// [list](crate::YesNoList) it sees to it that none covers it. That is what [`replay_with`](Self::replay_with) does for
+    /// [`Inserted`](Record::Inserted), for callers who know the row. An error changes nothing.
     pub fn cover_with<L: Lookup + ?Sized>(
         &mut self,
         row: Row<'_>,
         database: &L,
     ) -> Result<(), SetError<L::Error>> {
+        if self.reader.is_barred(row) {
+            let bar = Bar::filter_only(row.hash, row.key);
+            return drive(self, &mut ReadOnly(database), bar).map(drop);
+        }
         if !self.reader.is_key(row) {
             return Ok(());
         }

@@ -174,16 +174,11 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// The tag and the value that the map has for a key.
     fn stored(&self, key: Row<'_>) -> Result<Option<(u64, Vec<u8>)>, M::Error> {
-        let mut found = None;
-        self.map.visit(key.hash..=key.hash, &mut |row| match row.key == key.key {
-            true => {
-                let (tag, value) = tag_and_value(row.value);
-                found = Some((tag, value.to_vec()));
-                ControlFlow::Break(())
-            }
-            false => ControlFlow::Continue(()),
-        })?;
-        Ok(found)
+        let known = self.stored_value(key)?;
+        Ok(known.map(|known| {
+            let (tag, value) = tag_and_value(&known);
+            (tag, value.to_vec())
+        }))
     }
 
     /// The row of a key, without a value.
@@ -287,6 +282,19 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
         is_empty -> bool;
     }
 
+    /// The value of the row that the map has for a key.
+    pub(crate) fn stored_value(&self, key: Row<'_>) -> Result<Option<Vec<u8>>, M::Error> {
+        let mut found = None;
+        self.map.visit(key.hash..=key.hash, &mut |row| match row.key == key.key {
+            true => {
+                found = Some(row.value.to_vec());
+                ControlFlow::Break(())
+            }
+            false => ControlFlow::Continue(()),
+        })?;
+        Ok(found)
+    }
+
     /// Both, to be changed.
     pub(crate) fn parts(&mut self) -> (&mut Filter<R>, &mut M) {
         (&mut self.filter, &mut self.map)
@@ -363,7 +371,8 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
         merged.merge_from(&other.filter, &self.map, &other.map).map_err(set_error(&self.filter.core))?;
         // Whatever can fail comes before the first row is copied.
         if merged.expected_error_rate() > merged.highest_error_rate() {
-            let union = protocol::Union { mine: &self.map, theirs: &other.map, rows: merged.len() };
+            let (mine, theirs, rows) = (&self.map, &other.map, merged.len());
+            let union = protocol::Union { mine, theirs, rows, met: &|_, _| {} };
             merged = merged.rebuild(&union, &[]).map_err(set_error(&self.filter.core))?;
         }
         let Filter { core, reader } = &self.filter;

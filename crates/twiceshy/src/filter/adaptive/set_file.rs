@@ -11,7 +11,7 @@
 //!
 //! A row is the length of the key, the key, the length of its value, the value. A length has seven bits in each byte, the
 //! lowest first, and in the highest bit of a byte whether another follows. The value has what a row's value has: nothing, or
-//! the tag and what the user stored with the key.
+//! the tag and what the user stored with the key. In a list it says which list the key is on.
 
 use std::io::{self, BufWriter, Read, Write};
 
@@ -75,7 +75,7 @@ macro_rules! stored_set {
     };
 }
 
-pub(in crate::filter) use stored_set;
+pub(crate) use stored_set;
 
 stored_set! {
     AdaptiveSet,
@@ -84,7 +84,7 @@ stored_set! {
 }
 
 /// Writes the filter, and all rows after it.
-pub(in crate::filter) fn write<R: Keys>(set: &Set<R, MemoryMap>, writer: impl Write) -> io::Result<()>
+pub(crate) fn write<R: Keys>(set: &Set<R, MemoryMap>, writer: impl Write) -> io::Result<()>
 where
     Filter<R>: Stored,
 {
@@ -111,7 +111,7 @@ where
 }
 
 /// Reads a filter, and the rows after it.
-pub(in crate::filter) fn read<R: Keys>(mut reader: impl Read) -> Result<Set<R, MemoryMap>, ReadError>
+pub(crate) fn read<R: Keys>(mut reader: impl Read) -> Result<Set<R, MemoryMap>, ReadError>
 where
     Filter<R>: Stored<Bytes = Memory>,
 {
@@ -125,7 +125,8 @@ where
     let sum = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
     check_sum("head of the rows", &head[..28], sum(28))?;
     let (count, bytes, expected) = (word(8), word(16), sum(24));
-    expect("rows", count == filter.len(), filter.len(), count)?;
+    // Of a list there are rows of both lists, which is checked below.
+    expect("rows", count == filter.len() || R::BARS, filter.len(), count)?;
 
     let mut rows = Summed { reader: reader.take(bytes), sum: crc32fast::Hasher::new(), came: 0 };
     let mut map = MemoryMap::new();

@@ -93,8 +93,12 @@ impl<R: Keys> Filter<R> {
         M: Lookup<Error = L::Error> + ?Sized,
     {
         if self.reader != other.reader {
-            return Err(RebuildError::DifferentHash);
+            return Err(match self.hasher() == other.hasher() {
+                true => RebuildError::DifferentPartitions,
+                false => RebuildError::DifferentHash,
+            });
         }
+        other.core.check_view().map_err(RebuildError::Invalid)?;
         protocol::merge(&mut self.core, &other.core, &self.reader, mine, theirs)
     }
 }
@@ -167,7 +171,7 @@ impl Builder {
     }
 
     /// With a size for this many keys, unless there is one.
-    pub(in crate::filter) fn sized(self, keys: usize) -> Result<Self, BuildError> {
+    pub(crate) fn sized(self, keys: usize) -> Result<Self, BuildError> {
         if self.capacity.is_some() || self.quotient_bits.is_some() {
             return Ok(self);
         }

@@ -1,5 +1,6 @@
 //! Choosing the shape of an adaptive range filter, and building one from many keys.
 
+use std::borrow::Borrow;
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
@@ -8,7 +9,8 @@ use crate::codec::string::suffixes::SuffixSet;
 use crate::error::{BuildError, RebuildError};
 use crate::filter::adaptive::{self, Growth};
 use crate::filter::range::RangeKey;
-use crate::filter::range::partition::{Cut, DEFAULT_MAX_PARTITIONS, DEFAULT_MAX_RANGE, Partition};
+use crate::filter::range::partition::{Cut, DEFAULT_MAX_PARTITIONS, Partition, default_max_range};
+use crate::filter::settings::as_for_points;
 use crate::hash::{Hasher, Hashes, KeyWords};
 use crate::reverse_map::ReverseMap;
 
@@ -25,15 +27,15 @@ use crate::reverse_map::ReverseMap;
 #[must_use = "a builder does nothing until build() is called"]
 pub struct Builder<K: ?Sized> {
     points: adaptive::Builder,
-    max_range: u64,
+    max_range: Option<u64>,
     max_partitions: u32,
     keys: PhantomData<fn(&K)>,
 }
 
 impl<K: ?Sized> Default for Builder<K> {
     fn default() -> Self {
-        let (max_range, max_partitions) = (DEFAULT_MAX_RANGE, DEFAULT_MAX_PARTITIONS);
-        Self { points: adaptive::Builder::default(), max_range, max_partitions, keys: PhantomData }
+        let (points, max_partitions) = (adaptive::Builder::default(), DEFAULT_MAX_PARTITIONS);
+        Self { points, max_range: None, max_partitions, keys: PhantomData }
     }
 }
 
@@ -52,16 +54,6 @@ impl<K: ?Sized> std::fmt::Debug for Builder<K> {
             .field("max_partitions", max_partitions)
             .finish()
     }
-}
-
-/// Settings that a filter of points has, too.
-macro_rules! as_for_points {
-    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty);)+) => {$(
-        $(#[$documentation])*
-        pub fn $setting(self, $value: $type) -> Self {
-            Self { points: self.points.$setting($value), ..self }
-        }
-    )+};
 }
 
 impl<K: RangeKey + ?Sized> Builder<K> {
@@ -91,16 +83,10 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         hasher(hasher: Hasher);
     }
 
-    /// Small internal limits make rare paths common.
-    #[cfg(any(test, fuzzing))]
-    pub fn limits(self, offset_max: u8, spill_slots: u32) -> Self {
-        Self { points: self.points.limits(offset_max, spill_slots), ..self }
-    }
-
     /// The longest range, as a number of keys, for which the error rate holds: from 1 to 65,536. It is rounded up to a power of
     /// two, and every doubling costs a bit per key. The default is 64.
     pub fn max_range(self, keys: u64) -> Self {
-        Self { max_range: keys, ..self }
+        Self { max_range: Some(keys), ..self }
     }
 
     /// Longer ranges are looked up, too, as long as they meet no more than so many partitions of
@@ -112,7 +98,8 @@ impl<K: RangeKey + ?Sized> Builder<K> {
 
     /// The empty filter.
     pub fn build(self) -> Result<AdaptiveRangeFilter<K>, BuildError> {
-        let cut = Cut::new(K::CODE_BITS, self.max_range, self.max_partitions)?;
+        let max_range = self.max_range.unwrap_or(default_max_range::<K>());
+        let cut = Cut::new(K::CODE_BITS, max_range, self.max_partitions)?;
         let (core, hasher) =
             self.points.build_core(Partitions::<K>::payload(cut), Partitions::<K>::LOOKUPS)?;
         Ok(AdaptiveRangeFilter::from_core(core, Partitions::new(hasher, cut)))
@@ -140,45 +127,41 @@ impl<K: RangeKey + ?Sized> Builder<K> {
     /// assert!(keys.iter().all(|key| filter.contains(key)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn from_sorted<Q: RangeKey>(
+    pub fn from_sorted<T: Borrow<K>>(
         self,
-        keys: impl IntoIterator<Item = Q>,
+        keys: impl IntoIterator<Item = T>,
     ) -> Result<AdaptiveRangeFilter<K>, RebuildError<Infallible>> {
-        let keys = keys.into_iter();
-        let points = self.points.clone().sized(keys.size_hint().0)?;
+        self.filled_with_codes(keys.into_iter().map(|key| key.borrow().code()))
+    }
+
+    fn filled_with_codes(
+        self,
+        codes: impl Iterator<Item = u128>,
+    ) -> Result<AdaptiveRangeFilter<K>, RebuildError<Infallible>> {
+        let points = self.points.clone().sized(codes.size_hint().0)?;
         let (core, reader) = Self { points, ..self }.build()?.into_core();
         let cut = reader.cut();
-        let core = core.filled_with(keys.map(|key| {
-            let (partition, suffix) = cut.split(key.code());
+        let core = core.filled_with(codes.map(|code| {
+            let (partition, suffix) = cut.split(code);
             (KeyWords::new(reader.hasher(), Partition::<K>::new(partition)), SuffixSet::of(suffix))
         }))?;
         Ok(AdaptiveRangeFilter::from_core(core, reader))
     }
 
     /// A filter of keys in any order, each any number of times, which are sorted first.
-    pub fn from_keys<Q: RangeKey>(
+    pub fn from_keys<T: Borrow<K>>(
         self,
-        keys: impl IntoIterator<Item = Q>,
+        keys: impl IntoIterator<Item = T>,
     ) -> Result<AdaptiveRangeFilter<K>, RebuildError<Infallible>> {
         let (core, reader) = self.clone().build()?.into_core();
         drop(core);
         let cut = reader.cut();
-        let coded = keys.into_iter().map(|key| (reader.hash(cut.split(key.code()).0), key.code()));
+        let code = |key: T| key.borrow().code();
+        let coded = keys.into_iter().map(code).map(|code| (reader.hash(cut.split(code).0), code));
         let mut coded: Vec<(u64, u128)> = coded.collect();
         coded.sort_unstable();
         coded.dedup();
         let builder = self.hasher(reader.hasher().clone());
-        builder.from_sorted(coded.into_iter().map(|(_, code)| Code(code)))
-    }
-}
-
-/// A code is the key that it is the code of.
-struct Code(u128);
-
-impl RangeKey for Code {
-    const CODE_BITS: u32 = 128;
-
-    fn code(&self) -> u128 {
-        self.0
+        builder.filled_with_codes(coded.into_iter().map(|(_, code)| code))
     }
 }

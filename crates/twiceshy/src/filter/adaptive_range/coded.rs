@@ -69,6 +69,15 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
         self.coded_code(key.code())
     }
 
+    /// The row of a key in the map of a set: code, and what that does not tell.
+    pub(super) fn coded_row<Q: RangeKey + ?Sized>(&self, key: &Q) -> Coded {
+        let mut coded = self.coded(key);
+        if !Q::EXACT {
+            key.write_rest(&mut coded.bytes);
+        }
+        coded
+    }
+
     /// The key with this code, as the protocol knows it.
     pub fn coded_code(&self, code: u128) -> Coded {
         let (partition, suffix) = self.cut().split(code);

@@ -178,7 +178,7 @@ impl<K: RangeKey + ?Sized> AdaptiveRangeFilter<K> {
             return Ok(Insertion::Stored);
         }
         let (core, reader) = self.parts();
-        core.insert(&reader.words_of(partition, hash), &SuffixSet::of(suffix))
+        core.insert(&reader.words_of(partition, hash), &SuffixSet::of(suffix), 0)
     }
 
     /// Counts a key that seemed to be there: call it when [`insert`](Self::insert) said

@@ -1,6 +1,7 @@
 //! How a filter of ranges reads the rows of its map.
 //!
-//! In the map a key is its code, highest byte first, under the hash of its partition. So rows of one partition lie together, in
+//! In the map a key is its code, highest byte first, under the hash of its partition; in that of a set followed by what the code
+//! does not tell. So rows of one partition lie together, in
 //! the order of their keys. A query is written like a row: one code for a point, two for the ends of a range in one partition.
 
 use std::fmt;
@@ -139,7 +140,8 @@ impl<K: RangeKey + ?Sized> Reader for Partitions<K> {
     }
 
     fn row_hash(&self, key: &[u8]) -> Option<u64> {
-        (key.len() == self.code_bytes()).then(|| self.hash(self.cut.split(self.codes(key).0).0))
+        let is_key = if K::EXACT { key.len() == self.code_bytes() } else { key.len() >= self.code_bytes() };
+        is_key.then(|| self.hash(self.cut.split(self.codes(key).0).0))
     }
 
     fn lookups(&self) -> u32 {

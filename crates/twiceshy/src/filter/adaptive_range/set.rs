@@ -104,7 +104,7 @@ impl<K: RangeKey + ?Sized, M: ReverseMap> AdaptiveRangeSet<K, M> {
     where
         K: Borrow<Q>,
     {
-        let coded = self.filter().coded(key);
+        let coded = self.filter().reader.coded_row(key);
         Ok(self.filter().contains(key) && self.map().contains(coded.hash(), coded.bytes())?)
     }
 
@@ -176,7 +176,7 @@ impl<K: RangeKey + ?Sized, M: ReverseMap> AdaptiveRangeSet<K, M> {
     where
         K: Borrow<Q>,
     {
-        let coded = self.filter().coded(key);
+        let coded = self.filter().reader.coded_row(key);
         self.drive(Insert::map_first(coded.row(), coded.suffixes()))
     }
 
@@ -250,11 +250,11 @@ impl<K: RangeKey + ?Sized, M: ReverseMap> AdaptiveRangeSet<K, M> {
     where
         K: Borrow<Q>,
     {
-        let coded = self.filter().coded(key);
+        let coded = self.filter().reader.coded_row(key);
         self.drive(coded.remove())
     }
 
-    /// Calls `visit` with the [code](RangeKey::code) of every key, in the order of the hashes of their partitions.
+    /// Calls `visit` with the [code](RangeKey::code) of every key, also of those that have the same, in the order of the hashes of their partitions.
     pub fn for_each_code(&self, mut visit: impl FnMut(u128)) -> Result<(), M::Error> {
         self.map().visit(0..=u64::MAX, &mut |row| {
             visit(self.filter().reader.codes(row.key).0);

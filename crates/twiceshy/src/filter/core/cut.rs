@@ -6,7 +6,8 @@
 //! false positive, as long as the one it had before, as long as a fresh one. Keys whose hashes agree go
 //! together down the tree of all bit strings. Where they all are content, at a length that fills its slots,
 //! they get one fingerprint together; else they part at the next bit. A key that is content early thus gets
-//! a longer fingerprint if a neighbour needs one, and no fingerprint is a prefix of another.
+//! a longer fingerprint if a neighbour needs one, and no fingerprint is a prefix of another. A hash that no fingerprint may
+//! cover goes down the tree with them, is never content, and gets nothing.
 //!
 //! Adapting, inserting what may not share, giving fresh length to entries that ran out of bits, merging and
 //! rebuilding differ only in the keys and in the lengths that they ask for.
@@ -25,6 +26,23 @@ pub(crate) struct Member<W, V> {
     pub(crate) value: V,
     /// The least length of its fingerprint, which is not rounded up if the codec can hold it as it is.
     pub(crate) least: u32,
+}
+
+/// The least length of what gets no fingerprint: more than any has.
+const BARRED: u32 = u32::MAX;
+
+impl<W, V: Default> Member<W, V> {
+    /// A hash that no fingerprint may cover.
+    pub(crate) fn barred(words: W) -> Self {
+        Self { words, value: V::default(), least: BARRED }
+    }
+}
+
+impl<W, V> Member<W, V> {
+    /// Whether no fingerprint may cover it.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.least == BARRED
+    }
 }
 
 /// A fingerprint: the first `len` bits of the hashes of some members, which it carries the values of.
@@ -55,7 +73,7 @@ impl Piece {
 }
 
 /// Cuts the hashes of members, which agree in their first `from` bits. The order of the members changes; the
-/// pieces are in ascending order.
+/// pieces are in ascending order. Equal hashes of a key and of a member that is barred cannot be told apart.
 pub(crate) fn cut<P: Payload, W: Words>(
     members: &mut [Member<W, P::Value>],
     strings: &Strings<P>,
@@ -76,7 +94,7 @@ fn split<P: Payload, W: Words>(
     first: usize,
     pieces: &mut Vec<Piece>,
 ) -> Result<(), Indistinguishable> {
-    if members.is_empty() {
+    if members.iter().all(Member::is_barred) {
         return Ok(());
     }
     if depth > MAX_BITS {
@@ -136,6 +154,44 @@ mod tests {
                 least: random.below(12) as u32,
             })
             .collect()
+    }
+
+    #[test]
+    fn pieces_are_clear_of_what_is_barred() {
+        let mut random = Random(2);
+        for round in 0..3000 {
+            let (slot_bits, has_stop) = (1 + random.below(5) as u32, random.below(2) == 1);
+            let strings = Strings::new(&Shape::new(2, slot_bits), has_stop && slot_bits > 1, Tags);
+            let (keys, barred) = (random.below(6), random.below(6));
+            let mut members = members(&mut random, keys, 7);
+            members.extend((0..barred).map(|_| Member::barred(RawWords(random.below(1 << 7) << 57))));
+            for member in &mut members {
+                member.words.0 >>= 2;
+                member.value = 0;
+            }
+            let is_among = |words: RawWords, is_barred, members: &[Member<RawWords, u64>]| {
+                members.iter().any(|member| member.words.0 == words.0 && member.is_barred() == is_barred)
+            };
+            let is_both = |member: &Member<RawWords, u64>, members: &[_]| {
+                is_among(member.words, !member.is_barred(), members)
+            };
+            let cannot_be_told = members.iter().any(|member| is_both(member, &members));
+            let Ok(pieces) = cut(&mut members, &strings, 2) else {
+                assert!(cannot_be_told, "round {round}");
+                continue;
+            };
+            assert!(!cannot_be_told, "round {round}");
+            for member in &members {
+                let covers = |piece: &&Piece| {
+                    piece.first(&members).words.common_bits(&member.words, piece.len) == piece.len
+                };
+                let covering: Vec<&Piece> = pieces.iter().filter(covers).collect();
+                assert_eq!(covering.len(), usize::from(!member.is_barred()), "round {round}");
+                assert!(member.is_barred() || covering[0].len >= member.least, "round {round}");
+            }
+            // Where nothing is barred, it makes no difference that something could be.
+            assert!(pieces.len() <= keys as usize);
+        }
     }
 
     #[test]

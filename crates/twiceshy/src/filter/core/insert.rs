@@ -8,7 +8,7 @@
 
 use super::{Core, Ticket};
 use crate::bits::cpu::dispatch;
-use crate::codec::string::{InsertNew, Outcome, Payload, Place, PlanNew, PlanReplace, Replace, Table};
+use crate::codec::string::{Found, InsertNew, Outcome, Payload, Place, PlanNew, PlanReplace, Replace, Table};
 use crate::error::{Indistinguishable, InsertError, NeedsGrow, Stale};
 use crate::filter::macros::kernel;
 use crate::filter::room::{Effort, Remedy};
@@ -66,17 +66,19 @@ impl<P: Payload> Core<P> {
         self.strings.payload().in_head(value).filter(|_| self.used_slots() < self.capacity())
     }
 
-    /// Any insert. An error changes nothing.
+    /// Any insert; a new fingerprint has at least so many bits. An error changes nothing.
     #[inline(never)]
     pub(crate) fn insert(
         &mut self,
         words: &impl Words,
         value: &P::Value,
+        least: u32,
     ) -> Result<Insertion<P::Value>, InsertError> {
         let (mut effort, mut before) = (Effort::Usual, None);
         loop {
             let (strings, limits) = (self.strings, effort.limits(self.used_slots(), self.capacity()));
-            let why = match dispatch(InsertNew { table: &mut self.table, strings, words, value, limits }) {
+            let table = &mut self.table;
+            let why = match dispatch(InsertNew { table, strings, words, value, least, limits }) {
                 Outcome::Stored => {
                     self.stored(words.word(0));
                     return Ok(Insertion::Stored);
@@ -203,14 +205,28 @@ impl<P: Payload> Core<P> {
         Ok(())
     }
 
-    /// Whether there is room for a key; an error if there can never be.
-    pub(crate) fn room_for(&self, words: &impl Words, value: &P::Value) -> Result<Room, InsertError> {
-        if self.has_room_at_glance(words.word(0), value) {
+    /// How long the fingerprint of a hash would be that nothing else is asked of; `None` if one covers it.
+    pub(crate) fn new_length(&self, words: &impl Words) -> Option<u32> {
+        match self.find(words) {
+            (_, _, Found::Covered(_)) => None,
+            (_, _, Found::Between { common_bits, .. }) => Some(self.strings.round_up(common_bits + 1)),
+        }
+    }
+
+    /// Whether there is room for a key, whose fingerprint has at least so many bits if it is a new one; an error if there can
+    /// never be.
+    pub(crate) fn room_for(
+        &self,
+        words: &impl Words,
+        value: &P::Value,
+        least: u32,
+    ) -> Result<Room, InsertError> {
+        if least == 0 && self.has_room_at_glance(words.word(0), value) {
             return Ok(Room::AtGlance);
         }
         let strings = self.strings;
         let room = self.room(|limits| {
-            match dispatch(PlanNew { table: &self.table, strings, words, value, limits }) {
+            match dispatch(PlanNew { table: &self.table, strings, words, value, least, limits }) {
                 Outcome::Stored => Ok(Ok(Room::Enough)),
                 Outcome::Covered(place) => Ok(Ok(Room::Covered(place))),
                 Outcome::Indistinguishable => Err(Indistinguishable.into()),

@@ -125,6 +125,11 @@ impl<P: Payload> Core<P> {
         self.len = if self.entries == 0 { 0 } else { len.max(self.entries) };
     }
 
+    /// Something has changed for a hash that the fingerprints do not show.
+    pub(crate) fn bump(&mut self, first_word: u64) {
+        self.versions.bump(first_word);
+    }
+
     pub(crate) fn set_growth(&mut self, growth: Growth) {
         self.growth = growth;
     }
@@ -305,6 +310,20 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     #[inline(always)]
     fn ticket_of(&self, prefix: Prefix, entry: &Entry) -> Ticket<P::Value> {
         Ticket { stamp: self.versions.stamp(&prefix), value: self.value(entry), prefix }
+    }
+
+    /// [`check`](Self::check) and the table's own, if nobody has done that yet.
+    pub(crate) fn check_view(&self) -> Result<(), String> {
+        if !self.table.is_view() {
+            return Ok(());
+        }
+        self.table.validate().map_err(|invalid| invalid.to_string())?;
+        self.check()
+    }
+
+    /// A number that changes when anything under a prefix does.
+    pub(crate) fn stamp(&self, prefix: &Prefix) -> u64 {
+        self.versions.stamp(prefix)
     }
 
     /// Checks everything that a table alone can tell.

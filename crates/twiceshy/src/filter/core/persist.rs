@@ -20,6 +20,9 @@ const REFUSE: u8 = 0;
 const GROW: u8 = 1;
 const GROW_TO_MAX_BYTES: u8 = 2;
 
+/// More keys than anybody can insert.
+const MOST_KEYS: u64 = 1 << 60;
+
 /// The bytes of a header that the core leaves to the filter.
 pub(crate) fn left_to_filter(header: &Header) -> [u8; 5] {
     let [_, _, _, a, b, c, d, e, ..] = header.own;
@@ -58,6 +61,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         let [remainder_bits, stop, growth, _, _, _, _, _, max_bytes @ ..] = header.own;
         let (max_bytes, slot_bits) = (u64::from_le_bytes(max_bytes), body.first().shape.slot_bits());
         expect("remainder bits", (1..=60).contains(&remainder_bits), "1..=60", remainder_bits)?;
+        expect("keys", header.len <= MOST_KEYS, format_args!("at most {MOST_KEYS}"), header.len)?;
         expect("stop bits", stop <= 1, "0 or 1", stop)?;
         expect("growth", growth <= GROW_TO_MAX_BYTES, "0, 1 or 2", growth)?;
         expect("reserved bytes", growth == GROW_TO_MAX_BYTES || max_bytes == 0, 0, max_bytes)?;

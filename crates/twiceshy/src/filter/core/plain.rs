@@ -160,7 +160,7 @@ mod tests {
         }
 
         fn insert(&mut self, hash: u64, tag: u64) {
-            match self.core.insert(&RawWords(hash), &tag) {
+            match self.core.insert(&RawWords(hash), &tag, 0) {
                 Ok(Insertion::Stored) => {}
                 Ok(Insertion::Covered(ticket)) if ticket.value == tag => {
                     if self.hashes.contains_key(&hash) {
@@ -253,10 +253,10 @@ mod tests {
                     .unwrap();
             for _ in 0..3 << quotient_bits {
                 let (words, tag) = (RawWords(random.next()), random.below(4) / 3 * random.below(600));
-                let room = core.room_for(&words, &tag);
+                let room = core.room_for(&words, &tag, 0);
                 let inserted = match core.insert_at_glance(words.0, &tag) {
                     true => Ok(Insertion::Stored),
-                    false => core.insert(&words, &tag),
+                    false => core.insert(&words, &tag, 0),
                 };
                 match (room, inserted) {
                     (Ok(Room::AtGlance | Room::Enough), Ok(Insertion::Stored)) | (Err(_), Err(_)) => {}

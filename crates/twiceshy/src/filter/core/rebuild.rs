@@ -2,8 +2,8 @@
 //!
 //! Keys whose hashes agree in the first bits of a fresh fingerprint form a group, almost always of one key.
 //! Each key of a group says how long its fingerprint must be: fresh, as long as the one it had in the old
-//! filter, and long enough to be apart from the queries of a list. The group is [cut](super::cut) and
-//! written. Nothing but one group is in memory at a time. Only the first 64 bits of the hashes must be in
+//! filter, and long enough to be apart from the queries of a list. Hashes that no fingerprint may cover come among the keys, in
+//! order, and are cut past. The group is [cut](super::cut) and written. Nothing but one group is in memory at a time. Only the first 64 bits of the hashes must be in
 //! order, or fewer, which makes groups larger; within a group the cut sorts.
 
 use std::convert::Infallible;
@@ -109,6 +109,23 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     /// The next key, and what it brings along.
     #[inline(always)]
     pub(crate) fn add<E>(&mut self, words: W, value: P::Value) -> Result<(), RebuildError<E>> {
+        self.go_on_to(&words)?;
+        self.keys += 1;
+        let least = self.length_of(&words);
+        self.group.push(Member { words, value, least });
+        Ok(())
+    }
+
+    /// The next hash, which no fingerprint may cover.
+    pub(crate) fn bar<E>(&mut self, words: W) -> Result<(), RebuildError<E>> {
+        self.go_on_to(&words)?;
+        self.group.push(Member::barred(words));
+        Ok(())
+    }
+
+    /// Writes the group, if the next hash is not one of it.
+    #[inline(always)]
+    fn go_on_to<E>(&mut self, words: &W) -> Result<(), RebuildError<E>> {
         let first = words.word(0) >> (64 - self.ordered_bits);
         if first < self.last {
             return Err(RebuildError::Unsorted { index: self.keys });
@@ -116,13 +133,10 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
         self.last = first;
         let bits = self.group_bits();
         if let Some(first) = self.group.first()
-            && first.words.common_bits(&words, bits) < bits
+            && first.words.common_bits(words, bits) < bits
         {
             self.write()?;
         }
-        self.keys += 1;
-        let least = self.length_of(&words);
-        self.group.push(Member { words, value, least });
         Ok(())
     }
 
@@ -176,6 +190,9 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     #[cold]
     fn write_slowly<E>(&mut self) -> Result<(), RebuildError<E>> {
         let mut group = std::mem::take(&mut self.group);
+        if group.iter().all(Member::is_barred) {
+            group.clear();
+        }
         // What they have in common now; in a larger table fresh fingerprints have more.
         let from = self.group_bits();
         loop {

@@ -29,7 +29,7 @@ pub enum Adapted {
     Vanished,
 }
 
-/// A plan to part a key from others under an entry: the slots of all of them.
+/// A plan to put others in the place of an entry, for the keys under it: the slots of all of them.
 pub(crate) struct Parted {
     pub(crate) place: Place,
     slots: Vec<Slot>,
@@ -86,14 +86,9 @@ impl<P: Payload> Core<P> {
         place: &Place,
         neighbours: impl IntoIterator<Item = (Neighbour<W, P::Value>, u32)>,
     ) -> Result<Adapted, AdaptError> {
-        let strings = self.strings;
-        let from = self.length(&place.entry);
-        let fresh = from.max(strings.bits_in(1));
         let before = self.used_slots();
-        let mut neighbours = neighbours.into_iter().map(|(neighbour, needed)| match needed > fresh {
-            true => (neighbour, strings.round_up(needed)),
-            false => (neighbour, fresh),
-        });
+        let least = self.least(place);
+        let mut neighbours = neighbours.into_iter().map(|(neighbour, needed)| (neighbour, least(needed)));
         let Some(first) = neighbours.next() else {
             self.take_out(place);
             return Ok(Adapted::Vanished);
@@ -110,6 +105,26 @@ impl<P: Payload> Core<P> {
         // After a crash the map may have keys that nobody told of.
         self.set_len(self.len);
         Ok(self.fixed(before))
+    }
+
+    /// The least length of the fingerprint of a key under an entry that needs so many bits.
+    fn least(&self, place: &Place) -> impl Fn(u32) -> u32 + use<P> {
+        let strings = self.strings;
+        let fresh = self.length(&place.entry).max(strings.bits_in(1));
+        move |needed| if needed > fresh { strings.round_up(needed) } else { fresh }
+    }
+
+    /// Plans to part the keys under the ticket's fingerprint from a hash that none may cover: those that stay keys, and with each
+    /// how many bits tell it from the hash.
+    pub(crate) fn apart<W: Words>(
+        &self,
+        ticket: &Ticket<P::Value>,
+        neighbours: impl IntoIterator<Item = (Neighbour<W, P::Value>, u32)>,
+    ) -> Result<Parted, AdaptError> {
+        let place = self.redeem(ticket)?;
+        let least = self.least(&place);
+        Ok(self
+            .parted(&place, neighbours.into_iter().map(|(neighbour, needed)| (neighbour, least(needed))))?)
     }
 
     /// The cut of the keys under an entry, with the least lengths of their fingerprints.

@@ -51,6 +51,13 @@ impl Fingerprint {
         (self.0 >> (128 - bits)) as u64
     }
 
+    /// Its first `len` bits, if it has as many.
+    #[inline(always)]
+    pub(in crate::filter) fn first(self, len: u32) -> Self {
+        let stop = 1 << (127 - len);
+        Self(self.0 & !(stop - 1) | stop)
+    }
+
     /// All strings of `len` bits, no fewer than it has, that begin with it, in order.
     pub(in crate::filter) fn continued(self, len: u32) -> impl Iterator<Item = Self> {
         let (begin, more) = (self.0 & (self.0 - 1), len - self.len());

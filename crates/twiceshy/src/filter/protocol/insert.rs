@@ -2,13 +2,17 @@
 //!
 //! A key that no fingerprint covers is certainly new, and the map need not be asked. One that is covered may be new or not;
 //! the map knows. One that may not share the fingerprint which covers it is parted from the keys under it.
+//!
+//! A map may have rows that no fingerprint may cover. Then those under a new fingerprint are asked for first, and it gets long
+//! enough to be a prefix of none of their hashes. One that covers the key already is a prefix of none.
 
 use super::is_same_key;
 use super::{Answers, Attempt, MoreRoom, Reader, Step, ValueOf, Wanted};
 use crate::codec::string::Payload;
 use crate::error::AdaptError;
 use crate::filter::core::{Core, Insertion, Neighbour, Parted, Room, Ticket};
-use crate::hash::Words;
+use crate::hash::{MAX_BITS, Words};
+use crate::prefix::Prefix;
 use crate::reverse_map::{Row, Rows};
 
 /// Inserts a key. Tells whether it is new.
@@ -31,6 +35,18 @@ pub struct Insert<'k, V = u64> {
     /// What the map said when the row was written.
     is_new: Option<bool>,
     asked: Asked,
+    /// Where rows were asked for that no fingerprint may cover.
+    clear: Option<Clear>,
+}
+
+/// How far a new fingerprint is clear of rows that none may cover.
+#[derive(Debug)]
+struct Clear {
+    /// All of them that begin like this were asked for, when this was the stamp of it.
+    under: Prefix,
+    stamp: u64,
+    /// How many bits tell the key from each of them, 0 if there are none; once they have come.
+    least: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +79,11 @@ impl<'k, V> Insert<'k, V> {
         Self { stays: true, ..Self::map_first(row, value) }
     }
 
+    /// [`map_first`](Self::map_first) for a key that is certainly none of the filter's, although there may be a row of it.
+    pub(crate) fn of_new(row: Row<'k>, value: V) -> Self {
+        Self { is_known: Some(false), ..Self::map_first(row, value) }
+    }
+
     /// Has the filter cover a key whose row is there, and which may have been covered and counted before: for recovery. It
     /// asks the map only if the key must be parted from others.
     pub(crate) fn recovered(row: Row<'k>, value: V) -> Self {
@@ -71,8 +92,21 @@ impl<'k, V> Insert<'k, V> {
 
     fn new(row: Row<'k>, value: V, order: Order) -> Self {
         let (ticket, is_known, rows, is_new, asked) = (None, None, None, None, Asked::Get);
-        let (is_recovered, stays, at_glance) = (false, false, true);
-        Self { row, value, order, is_recovered, stays, at_glance, ticket, is_known, rows, is_new, asked }
+        let (is_recovered, stays, at_glance, clear) = (false, false, true, None);
+        Self {
+            row,
+            value,
+            order,
+            is_recovered,
+            stays,
+            at_glance,
+            ticket,
+            is_known,
+            rows,
+            is_new,
+            asked,
+            clear,
+        }
     }
 }
 
@@ -124,8 +158,12 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         reader: &R,
     ) -> Attempt<'k, bool> {
         let words = reader.words(self.row);
+        let least = match self.clear_of_barred(core, reader, &words) {
+            Ok(least) => least,
+            Err(wanted) => return Ok(Some(Step::Rows(wanted))),
+        };
         if self.must_write() {
-            let room = core.room_for(&words, &self.value)?;
+            let room = core.room_for(&words, &self.value, least)?;
             self.at_glance = matches!(room, Room::AtGlance);
             return Ok(match room {
                 Room::AtGlance | Room::Enough => Some(self.put()),
@@ -136,13 +174,51 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
                 room => Some(Step::Room(MoreRoom(room))),
             });
         }
-        if !(self.at_glance && core.insert_at_glance(words.word(0), &self.value))
-            && let Insertion::Covered(ticket) = core.insert(&words, &self.value)?
+        if !(self.at_glance && least == 0 && core.insert_at_glance(words.word(0), &self.value))
+            && let Insertion::Covered(ticket) = core.insert(&words, &self.value, least)?
         {
             self.ticket = Some(ticket);
             return Ok(None);
         }
         Ok(Some(Step::Done(self.is_new.unwrap_or(true))))
+    }
+
+    /// How many bits a new fingerprint has at least, to be clear of rows that none may cover; or which rows tell.
+    #[inline(always)]
+    fn clear_of_barred<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &Core<R::Payload>,
+        reader: &R,
+        words: &R::Words<'_>,
+    ) -> Result<u32, Wanted> {
+        match R::BARS.then(|| core.new_length(words)).flatten() {
+            Some(len) => self.clear_of_rows(core, reader, words, Prefix::of(words, len)),
+            None => Ok(0),
+        }
+    }
+
+    /// How many bits the fingerprint has at least which would be `under` if there were no rows that none may cover.
+    fn clear_of_rows<R: Reader<Payload: Payload<Value = V>>>(
+        &mut self,
+        core: &Core<R::Payload>,
+        reader: &R,
+        words: &R::Words<'_>,
+        under: Prefix,
+    ) -> Result<u32, Wanted> {
+        let (stamp, rows) = (core.stamp(&under), self.rows.take());
+        let asked = self.clear.take().filter(|clear| clear.under == under && clear.stamp == stamp);
+        let least = match (asked, rows) {
+            (None, _) => None,
+            (Some(Clear { least: None, .. }), Some(rows)) => {
+                let barred = rows.iter().filter(|row| reader.is_barred(*row) && !is_same_key(*row, self.row));
+                let bits = barred.map(|row| reader.words(row).common_bits(words, MAX_BITS) + 1);
+                bits.max().filter(|bits| *bits > under.len()).or(Some(0))
+            }
+            (Some(Clear { least, .. }), _) => least,
+        };
+        let wanted = Wanted::all(reader.listed(&under));
+        self.clear = Some(Clear { under, stamp, least });
+        least.ok_or(wanted)
     }
 
     /// Counts the key, if it is new.

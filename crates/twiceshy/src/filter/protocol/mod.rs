@@ -30,6 +30,7 @@
 //! Sections 4.2 and 6.4 of *Adaptive Quotient Filters* keep filter and map in step under one lock.
 
 mod adapt;
+mod bar;
 mod drive;
 mod insert;
 mod reader;
@@ -39,6 +40,7 @@ mod tests;
 mod whole;
 
 pub use adapt::{Adapt, Separate};
+pub use bar::Bar;
 pub use insert::Insert;
 pub use remove::{ClearAway, Remove};
 
@@ -78,11 +80,16 @@ pub enum Step<'k, T> {
 pub struct Wanted {
     prefix: Prefix,
     enough: usize,
+    like: Option<Vec<u8>>,
 }
 
 impl Wanted {
     pub(crate) fn all(prefix: Prefix) -> Self {
-        Self { prefix, enough: usize::MAX }
+        Self::some(prefix, usize::MAX)
+    }
+
+    pub(crate) fn some(prefix: Prefix, enough: usize) -> Self {
+        Self { prefix, enough, like: None }
     }
 
     /// How their hashes begin.
@@ -95,7 +102,13 @@ impl Wanted {
         self.enough
     }
 
-    /// Reads them.
+    /// The key that they are asked for because of, if only those matter that bring the same along: of keys that have ranges, those
+    /// with the same place in their partitions. A map that finds these without reading all others may leave the others out.
+    pub fn like(&self) -> Option<&[u8]> {
+        self.like.as_deref()
+    }
+
+    /// Reads them all, whether or not they are [alike](Self::like).
     pub fn read<L: Lookup + ?Sized>(&self, lookup: &L) -> Result<Rows, L::Error> {
         Rows::some_under(&self.prefix, self.enough, lookup)
     }
@@ -120,8 +133,8 @@ pub enum OperationError {
     Memory(#[from] OutOfMemory),
 }
 
-/// Something that is done with a filter and its map: [`Insert`], [`Adapt`], [`Remove`] and, for recovery, [`Separate`] and
-/// [`ClearAway`].
+/// Something that is done with a filter and its map: [`Insert`], [`Adapt`], [`Remove`], for lists [`Bar`] and, for recovery,
+/// [`Separate`] and [`ClearAway`].
 ///
 /// `'k` is how long the key lives, `F` the filter that it is done with.
 pub trait Operation<'k, F = AdaptiveFilter>: Answers {
@@ -162,6 +175,7 @@ operations! {
     Remove<'k>: bool,
     Separate<'k>: (),
     ClearAway<>: (),
+    Bar<'k>: bool,
 }
 
 /// What comes of an attempt to go on: what can be done next is done, and what is needed to go on is told, if anything is.

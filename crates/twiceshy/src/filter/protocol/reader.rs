@@ -64,6 +64,16 @@ pub trait Reader {
         true
     }
 
+    /// Whether a map may have rows that are [barred](Self::is_barred): then whoever makes a fingerprint that does not begin
+    /// with one that was there looks for them.
+    const BARS: bool = false;
+
+    /// Whether a row is of a key that no fingerprint may cover, and which the filter so always says *no* to.
+    #[inline(always)]
+    fn is_barred(&self, _row: Row<'_>) -> bool {
+        false
+    }
+
     /// Whether a row is what a query asked for: then the query was no mistake.
     #[inline(always)]
     fn answers(&self, query: Row<'_>, row: Row<'_>) -> bool {

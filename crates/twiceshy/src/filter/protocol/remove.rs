@@ -1,4 +1,9 @@
 //! Removing a key, and clearing away fingerprints that no key is under.
+//!
+//! An entry carries what its keys bring along together, so it is read from the others' rows what is left. If that may be
+//! thousands of rows, only those matter that bring along what the removed key did ([`Remove::among_alike`]): if there is none,
+//! the entry carries that no longer, and goes if nothing else is left. A leftover of a crash in what it carries then stays: it is
+//! a mistake at worst, and goes when the entry is cut.
 
 use super::{Answers, Attempt, Reader, Step, ValueOf, Wanted, is_same_key};
 use crate::codec::string::Payload;
@@ -15,7 +20,9 @@ pub struct Remove<'k, V = u64> {
     /// Whether all rows under the fingerprint are needed. Where all bring the same along it matters only whether there is
     /// another one, and there may be thousands.
     needs_all: bool,
-    /// What the others under the fingerprint bring along, once that is known.
+    /// Whether only rows that are alike are read.
+    among_alike: bool,
+    /// What the fingerprint carries without this key, once that is known.
     left: Option<Option<V>>,
     /// Whether there is a row, once that is known, and whether this was asked last.
     is_there: Option<bool>,
@@ -33,6 +40,7 @@ impl<'k, V> Remove<'k, V> {
             ticket: None,
             rows: None,
             needs_all: false,
+            among_alike: false,
             left: None,
             is_there: None,
             asked: false,
@@ -43,6 +51,12 @@ impl<'k, V> Remove<'k, V> {
     /// For a key whose row is gone already.
     pub fn after_its_row(hash: u64, key: &'k [u8]) -> Self {
         Self { was_there: Some(true), ..Self::new(hash, key) }
+    }
+
+    /// Asks only for rows that are [alike](Wanted::like), and takes what the entry carries for what all of its keys bring along.
+    /// Where all keys of an entry bring the same along, this makes no difference.
+    pub fn among_alike(self) -> Self {
+        Self { among_alike: true, ..self }
     }
 }
 
@@ -73,20 +87,30 @@ impl<'k, V: Clone + PartialEq> Remove<'k, V> {
         let left = match &self.left {
             Some(left) => left,
             None => {
+                let payload = core.strings().payload();
                 // Its own row and another one.
                 let enough = if R::Payload::ALIKE && !self.needs_all { 2 } else { usize::MAX };
+                let among_alike = self.among_alike && !R::Payload::ALIKE;
                 let Some(rows) = &self.rows else {
-                    return Ok(Some(Step::Rows(Wanted { prefix: reader.listed(ticket.prefix()), enough })));
+                    let like = among_alike.then(|| self.row.key.to_vec());
+                    let wanted = Wanted { like, ..Wanted::some(reader.listed(ticket.prefix()), enough) };
+                    return Ok(Some(Step::Rows(wanted)));
                 };
                 let key = self.was_there.is_none().then_some(self.row);
-                let (is_seen, left) = without(core.strings().payload(), reader, ticket, key, rows);
+                let (is_seen, left) = without(payload, reader, ticket, key, rows);
                 let are_all = rows.len() < enough;
                 if left.is_none() && !are_all {
                     (self.needs_all, self.rows) = (true, None);
                     return Ok(None);
                 }
                 self.is_there = (is_seen || are_all).then_some(is_seen);
-                self.left.insert(left)
+                let own = reader.value(self.row);
+                self.left.insert(match left {
+                    left if !among_alike => left,
+                    // Another one brings the same along.
+                    Some(left) if payload.covers(&left, &own) => Some(ticket.value.clone()),
+                    _ => payload.without(&ticket.value, &own),
+                })
             }
         };
         Ok(match (self.was_there, self.is_there) {
@@ -126,7 +150,8 @@ fn without<R: Reader>(
     (is_there, left)
 }
 
-/// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them: for recovery.
+/// Removes the fingerprints that a hash begins with, or that begin with a hash, if no key is under them, and else what no key
+/// under them brings along: for recovery.
 #[derive(Debug)]
 pub struct ClearAway<V = u64> {
     hash: u64,
@@ -165,16 +190,17 @@ impl<V: Clone + PartialEq> ClearAway<V> {
             fingerprints.pop();
             return Ok(None);
         };
-        let enough = if self.needs_all { usize::MAX } else { 1 };
+        let enough = if R::Payload::ALIKE && !self.needs_all { 1 } else { usize::MAX };
         let Some(rows) = self.rows.take() else {
-            let wanted = Wanted { prefix: reader.listed(prefix), enough };
+            let wanted = Wanted::some(reader.listed(prefix), enough);
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(wanted)));
         };
-        let is_needed = reader.neighbours(prefix, &rows).next().is_some();
-        self.needs_all = !is_needed && rows.len() >= enough;
-        // If it cannot be removed, something has changed: then the rows are asked for once more.
-        if is_needed || !self.needs_all && core.remove(&ticket, None).is_ok() {
+        let (_, left) = without(core.strings().payload(), reader, &ticket, None, &rows);
+        self.needs_all = left.is_none() && rows.len() >= enough;
+        let is_right = left.as_ref() == Some(&ticket.value) || R::Payload::ALIKE && left.is_some();
+        // If it cannot be changed, something else has: then the rows are asked for once more.
+        if is_right || !self.needs_all && core.remove(&ticket, left.as_ref()).is_ok() {
             fingerprints.pop();
         }
         Ok(None)

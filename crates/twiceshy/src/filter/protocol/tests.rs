@@ -14,6 +14,7 @@ use crate::codec::string::{Payload, Place, Tags};
 use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
 use crate::filter::core::{Core, Growth};
 use crate::hash::{Hasher, Hashes, KeyWords};
+use crate::list::{Answer, Lists};
 use crate::reverse_map::{MemoryMap, ReverseMap};
 use crate::table::Slot;
 use twiceshy_testkit::Random;
@@ -43,6 +44,10 @@ impl Payload for Nothing {
 
     fn may_share(self, (): &(), (): &()) -> bool {
         true
+    }
+
+    fn without(self, (): &(), (): &()) -> Option<()> {
+        None
     }
 
     fn unite(self, (): &mut (), (): &()) {}
@@ -102,6 +107,9 @@ trait Universe: Keys {
     fn foreign() -> Vec<Vec<u8>> {
         Vec::new()
     }
+
+    /// What these rows have as their value.
+    const FOREIGN: &'static [u8] = b"foreign";
 }
 
 /// Keys of which nothing is known but that they are there.
@@ -187,6 +195,27 @@ impl Universe for Beside {
     fn foreign() -> Vec<Vec<u8>> {
         (0..120).step_by(3).map(|number| vec![number, 1]).collect()
     }
+}
+
+/// Keys on the YES list of a list; others are on its NO list and are barred.
+impl Universe for Lists {
+    fn new(hasher: Hasher) -> Self {
+        Self::new(hasher)
+    }
+
+    fn payload() -> Tags {
+        Tags
+    }
+
+    fn row_value(_: &mut Random) -> Vec<u8> {
+        Answer::Yes.row_value().to_vec()
+    }
+
+    fn foreign() -> Vec<Vec<u8>> {
+        (120..=200).map(|number| vec![number]).collect()
+    }
+
+    const FOREIGN: &'static [u8] = Answer::No.row_value();
 }
 
 /// A key is a group and a member of the group; what is hashed is the group. Two keys of one group cannot be told apart, and
@@ -291,7 +320,7 @@ impl<R: Universe> Checked<R> {
         let filter = Filter::from_core(core, reader.clone());
         let mut map = MemoryMap::new();
         for key in R::foreign().into_iter().filter(|_| random.below(2) == 0) {
-            let _ = map.insert(reader.hash(&key), &key, b"foreign").unwrap();
+            let _ = map.insert(reader.hash(&key), &key, R::FOREIGN).unwrap();
         }
         Self {
             snapshot: filter.try_clone().unwrap(),
@@ -454,6 +483,8 @@ impl<R: Universe> Checked<R> {
         for key in R::keys() {
             query_in_both_ways(self.core(), &self.reader().words(self.row(&key)));
         }
+        let barred = self.set.map().iter().filter(|row| self.reader().is_barred(*row));
+        barred.for_each(|row| assert!(!self.is_positive(row.key), "{row:?} is barred"));
         let now: BTreeSet<Vec<u8>> = R::keys().into_iter().filter(|key| self.is_positive(key)).collect();
         assert!(self.members.keys().all(|key| now.contains(key)), "a key is lost");
         assert!(may_add || now.is_subset(&self.positives), "a query became a mistake");
@@ -537,6 +568,11 @@ fn entries_that_carry_nothing() {
 #[test]
 fn rows_beside_those_of_the_keys() {
     (0..seeds()).for_each(|seed| run::<Beside>(seed, 60));
+}
+
+#[test]
+fn rows_that_no_fingerprint_may_cover() {
+    (0..seeds()).for_each(|seed| run::<Lists>(seed, 60));
 }
 
 #[test]

@@ -3,12 +3,13 @@
 //! Everything is a pass over rows in the order of their hashes. Nothing is changed before all of it has worked, but for the
 //! rows of a merge, which are removed again if it fails.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::{ControlFlow, RangeInclusive};
 
 use super::{Reader, ValueOf};
 use crate::codec::string::{Entry, Payload};
-use crate::error::{RebuildError, SetError};
+use crate::error::{OnBothLists, RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
@@ -21,7 +22,10 @@ pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
     |error| match error {
         RebuildError::Lookup(error) => SetError::Map(error),
         RebuildError::DifferentHash => SetError::DifferentHash,
+        RebuildError::DifferentPartitions => SetError::DifferentPartitions,
+        RebuildError::Invalid(what) => SetError::Inconsistent(what),
         RebuildError::Unsorted { index } => SetError::Unsorted { index },
+        RebuildError::OnBothLists(error) => error.into(),
         RebuildError::Indistinguishable(error) => error.into(),
         RebuildError::Memory(error) => error.into(),
         RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_) => {
@@ -60,6 +64,9 @@ pub(crate) fn grown<R: Reader, L: Lookup + ?Sized>(
 }
 
 /// Adds the fingerprints of another core whose keys are in another map.
+///
+/// A fingerprint of either may cover rows of the other map that none may cover. So where there may be such rows, all are gone
+/// through, and what was the union of two cores says how long fingerprints are at least.
 pub(crate) fn merge<R, B, L, M>(
     core: &mut Core<R::Payload>,
     other: &Core<R::Payload, B>,
@@ -73,8 +80,32 @@ where
     L: Lookup + ?Sized,
     M: Lookup<Error = L::Error> + ?Sized,
 {
-    let mine = |prefix: &Prefix| neighbours(reader, prefix, mine);
-    core.merge_from(other, mine, |prefix| neighbours(reader, prefix, theirs))
+    let (my_keys, their_keys) = (
+        |prefix: &Prefix| neighbours(reader, prefix, mine),
+        |prefix: &Prefix| neighbours(reader, prefix, theirs),
+    );
+    if !R::BARS {
+        return core.merge_from(other, my_keys, their_keys);
+    }
+    let mut merged = core.try_clone()?;
+    merged.merge_from(other, my_keys, their_keys)?;
+    let on_both = Cell::new(None);
+    let union = Union {
+        mine,
+        theirs,
+        rows: merged.len(),
+        met: &|mine, theirs| {
+            let is_against = |one, other| reader.is_key(one) && reader.is_barred(other);
+            if is_against(mine, theirs) || is_against(theirs, mine) {
+                on_both.set(Some(mine.key.to_vec()));
+            }
+        },
+    };
+    let rebuilt = rebuilt(&merged, reader, &[], &union);
+    match on_both.take() {
+        Some(key) => Err(OnBothLists { key }.into()),
+        None => rebuilt.map(|rebuilt| *core = rebuilt),
+    }
 }
 
 /// A core with fresh fingerprints for all rows, which are at least as long as those that the keys had, and apart from the
@@ -115,6 +146,7 @@ fn filled<R: Reader, B: AsRef<[u8]>, L: Lookup + ?Sized>(
     let mut filling = Filling::new(empty, Some(old), apart, reader.ordered_bits())?;
     try_each(rows, old.hashes(), RebuildError::Lookup, |row| match reader.is_key(row) {
         true => filling.add(reader.owned(row), reader.value(row)),
+        false if reader.is_barred(row) => filling.bar(reader.owned(row)),
         false => Ok(()),
     })?;
     filling.finish()
@@ -135,15 +167,16 @@ fn try_each<L: Lookup + ?Sized, E>(
     done.and(visited.map_err(lookup_failed))
 }
 
-/// Calls `each` with every row and the entry that covers its key, until something fails.
+/// Calls `each` with every row of a key, or of one that is barred, and the entry that covers it, until something fails.
 fn try_each_entry<R: Reader, L: Lookup + ?Sized>(
     core: &Core<R::Payload>,
     reader: &R,
     rows: &L,
     mut each: impl FnMut(Row<'_>, Option<Entry>) -> Result<(), SetError<L::Error>>,
 ) -> Result<(), SetError<L::Error>> {
-    try_each(rows, core.hashes(), SetError::Map, |row| match reader.is_key(row) {
+    try_each(rows, core.hashes(), SetError::Map, |row| match reader.is_key(row) || reader.is_barred(row) {
         true => each(row, core.cover(&reader.words(row)).map(|place| place.entry)),
+        false if R::BARS => Err(SetError::Inconsistent(format!("key {:?} is on no list", row.key))),
         false => Ok(()),
     })
 }
@@ -155,9 +188,11 @@ pub(crate) fn recount<R: Reader, L: Lookup + ?Sized>(
     rows: &L,
 ) -> Result<u64, SetError<L::Error>> {
     let (mut len, mut met) = (0, HashSet::new());
-    try_each_entry(core, reader, rows, |_, entry| {
-        len += 1;
-        met.extend(entry.map(|entry| entry.start));
+    try_each_entry(core, reader, rows, |row, entry| {
+        if reader.is_key(row) {
+            len += 1;
+            met.extend(entry.map(|entry| entry.start));
+        }
         Ok(())
     })?;
     for prefix in core.fingerprints_without(|entry| met.contains(&entry.start)) {
@@ -167,8 +202,8 @@ pub(crate) fn recount<R: Reader, L: Lookup + ?Sized>(
     Ok(len)
 }
 
-/// Checks table and core, that every row has a fingerprint that carries what it brings along, that every fingerprint has a row, and that
-/// there are as many rows as keys.
+/// Checks table and core, that every row has a fingerprint that carries what it brings along, that every fingerprint has a row, that
+/// none covers a row that is barred, and that there are as many rows as keys.
 pub(crate) fn check<R: Reader, L: Lookup + ?Sized>(
     core: &Core<R::Payload>,
     reader: &R,
@@ -179,6 +214,12 @@ pub(crate) fn check<R: Reader, L: Lookup + ?Sized>(
     let (mut len, mut met) = (0, HashSet::new());
     let wrong = |what: String| Err(SetError::Inconsistent(what));
     try_each_entry(core, reader, rows, |row, entry| {
+        if reader.is_barred(row) {
+            return match entry {
+                Some(_) => wrong(format!("a fingerprint covers key {:?}, which none may cover", row.key)),
+                None => Ok(()),
+            };
+        }
         len += 1;
         let Some(entry) = entry else { return wrong(format!("key {:?} has no fingerprint", row.key)) };
         met.insert(entry.start);
@@ -235,14 +276,23 @@ pub(crate) fn copy_rows<R: Reader, M: ReverseMap, N: Lookup<Error = M::Error>>(
 const ROWS_AT_ONCE: u64 = 4096;
 
 /// The rows of two maps. Where both have a key, the first counts.
-pub(crate) struct Union<'a, M, N> {
+pub(crate) struct Union<'a, M: ?Sized, N: ?Sized> {
     pub(crate) mine: &'a M,
     pub(crate) theirs: &'a N,
     /// About how many rows there are, so that not all of them are in memory at once.
     pub(crate) rows: u64,
+    /// What is called with both rows of a key that both have.
+    pub(crate) met: &'a dyn Fn(Row<'_>, Row<'_>),
 }
 
-impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
+/// Hash, key and value of a row.
+type OwnedRow = (u64, Vec<u8>, Vec<u8>);
+
+fn borrowed((hash, key, value): &OwnedRow) -> Row<'_> {
+    Row { hash: *hash, key, value }
+}
+
+impl<M: Lookup + ?Sized, N: Lookup<Error = M::Error> + ?Sized> Lookup for Union<'_, M, N> {
     type Error = M::Error;
 
     fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), M::Error> {
@@ -251,7 +301,7 @@ impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
         let (mut first, end) = hashes.into_inner();
         while first <= end {
             let last = (first | last_of_part).min(end);
-            let mut rows: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
+            let mut rows: Vec<OwnedRow> = Vec::new();
             let collect = &mut |row: Row<'_>| {
                 rows.push((row.hash, row.key.to_vec(), row.value.to_vec()));
                 ControlFlow::Continue(())
@@ -260,8 +310,14 @@ impl<M: Lookup, N: Lookup<Error = M::Error>> Lookup for Union<'_, M, N> {
             self.theirs.visit(first..=last, collect)?;
             // Equal keys stay in order: mine, then theirs.
             rows.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
-            rows.dedup_by(|later, earlier| later.1 == earlier.1);
-            let mut all = rows.iter().map(|(hash, key, value)| Row { hash: *hash, key, value });
+            rows.dedup_by(|later, earlier| {
+                let is_same = later.1 == earlier.1;
+                if is_same {
+                    (self.met)(borrowed(earlier), borrowed(later));
+                }
+                is_same
+            });
+            let mut all = rows.iter().map(borrowed);
             if all.try_for_each(&mut *visit).is_break() {
                 return Ok(());
             }

@@ -53,7 +53,7 @@ impl Boxed {
         Ok(Self { table: self.table.extended(slots)?, ..*self })
     }
 
-    /// Adds a copy of a key, if there is room. Tells whether it was not there before.
+    /// Adds a copy of a key, if there is room. Tells whether it was not found before.
     pub(super) fn add(&mut self, hash: u64, suffix: u16, effort: Effort) -> Result<bool, Full> {
         let limits = effort.limits(self.table.used(), self.limit);
         let is_new = dispatch(Add { table: &mut self.table, codec: self.codec, hash, suffix, limits })?;
@@ -102,6 +102,17 @@ impl<B: AsRef<[u8]>> Boxed<B> {
     pub(super) fn full_bits(&self) -> u32 {
         let strings = self.strings();
         strings.position_bits() + strings.slot_bits() - 1
+    }
+
+    /// Whether fingerprints that have no bit left beside the quotient take most of the slots that may be in use, after so many
+    /// doublings. They take the same share of a table of any size, and find everything there. Reads the whole table.
+    pub(super) fn is_void(&self, doublings: u32) -> bool {
+        boxes::void_slots(&self.table, self.codec, doublings) > self.limit / 4 * 3
+    }
+
+    /// Whether slots are less crowded in a larger table: not if most of those in use are taken there, too.
+    pub(super) fn gets_thinner(&self) -> bool {
+        boxes::void_slots(&self.table, self.codec, 0) <= self.table.used() / 2
     }
 
     /// The shape of a table that has the strings in its slots, each with a stop bit, and nothing else.

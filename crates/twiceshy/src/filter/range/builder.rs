@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::boxed::Boxed;
-use super::partition::{Cut, DEFAULT_MAX_PARTITIONS, DEFAULT_MAX_RANGE};
+use super::partition::{Cut, DEFAULT_MAX_PARTITIONS, default_max_range};
 use super::settings::{HASH_BITS, Settings};
 use super::{RangeFilter, RangeKey};
 use crate::error::BuildError;
@@ -148,7 +148,7 @@ impl<K: RangeKey + ?Sized> Builder<K> {
         not_both(("error_rate", self.error_rate), ("remainder_bits", self.remainder_bits))?;
         not_both(("capacity", self.capacity), ("quotient_bits", self.quotient_bits))?;
         let (max_range, max_partitions) = (
-            self.max_range.unwrap_or(DEFAULT_MAX_RANGE.min(1 << K::CODE_BITS.min(16))),
+            self.max_range.unwrap_or(default_max_range::<K>()),
             self.max_partitions.unwrap_or(DEFAULT_MAX_PARTITIONS),
         );
         let cut = Cut::new(K::CODE_BITS, max_range, max_partitions)?;

@@ -111,7 +111,7 @@ fn load(
         NoPlace::Unsorted => BulkError::Unsorted { index: keys.taken },
         NoPlace::TooManyCopies => BulkError::TooManyCopies,
         NoPlace::Memory(error) => error.into(),
-        NoPlace::Full | NoPlace::Short => {
+        NoPlace::Full | NoPlace::FullAtEverySize | NoPlace::Short => {
             BulkError::Full { inserted: keys.taken.saturating_sub(1), slots: shape.slots() }
         }
     })

@@ -1,5 +1,7 @@
 //! Filling a table from a stream of keys in ascending order: growing, shrinking, merging and loading come down to this.
 
+use std::rc::Rc;
+
 use super::boxed::{Boxed, Entry, strings_of};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::codec::boxes::{self, Boxes, Multiset};
@@ -12,6 +14,8 @@ use crate::table::{Loader, NoRoom, Shape, Slot, Table};
 pub(super) enum NoPlace {
     /// There are too few slots.
     Full,
+    /// There are, and so there would be in larger tables.
+    FullAtEverySize,
     /// A fingerprint has fewer bits than the table has quotient bits.
     Short,
     /// A key was smaller than the one before it.
@@ -38,7 +42,7 @@ impl NoPlace {
         match self {
             Self::Memory(error) => error.into(),
             Self::TooManyCopies => InsertError::TooManyCopies,
-            Self::Full | Self::Short | Self::Unsorted => full.into(),
+            Self::Full | Self::FullAtEverySize | Self::Short | Self::Unsorted => full.into(),
         }
     }
 }
@@ -201,22 +205,33 @@ fn place_short(
     other: Option<&Boxed<&[u8]>>,
 ) -> Result<Boxed, NoPlace> {
     let position_bits = layout.0.position_bits();
-    let is_short = |entry: &Entry| entry.fingerprint.len() < position_bits;
-    let all = || Union::new(one.entries(), other.into_iter().flat_map(Boxed::entries));
-    // Most of a table for what finds everything is a table that grows in vain.
-    let mut room = layout.0.slot_limit() / 4 * 3;
-    let (mut spread, mut last) = (Vec::new(), None);
-    for entry in all().filter(is_short) {
-        let missing = position_bits - entry.fingerprint.len();
-        if last.replace(entry.fingerprint) != Some(entry.fingerprint) {
-            let copies = 1u64.checked_shl(missing).unwrap_or(u64::MAX);
-            room = room.checked_sub(copies).ok_or(NoPlace::Full)?;
-        }
-        spread.extend(
-            entry.fingerprint.continued(position_bits).map(|fingerprint| Entry { fingerprint, ..entry }),
-        );
-    }
-    spread.sort_unstable();
-    let all = Union::new(all().filter(|entry| !is_short(entry)), spread.into_iter());
-    fill(layout, true, InTable::new(all, layout))
+    let others = other.into_iter().flat_map(|other| spread(other, position_bits));
+    let placed = fill(layout, true, InTable::new(Union::new(spread(one, position_bits), others), layout))?;
+    if placed.is_void(0) { Err(NoPlace::FullAtEverySize) } else { Ok(placed) }
+}
+
+/// All keys in ascending order, those of shorter fingerprints once for each string of so many bits that begins with them. They
+/// are not collected, but for those of one run: a box of few slots may have thousands of keys, and come a thousand times.
+fn spread<'a>(boxed: &'a Boxed<&[u8]>, len: u32) -> impl Iterator<Item = Entry> + use<'a> {
+    let is_short = move |entry: &Entry| entry.fingerprint.len() < len;
+    let run_bits = boxed.strings().position_bits();
+    let mut short = boxed.entries().filter(is_short).peekable();
+    let runs = std::iter::from_fn(move || {
+        let first = short.next()?;
+        let run = first.fingerprint.first(run_bits);
+        let others = std::iter::from_fn(|| short.next_if(|entry| entry.fingerprint.first(run_bits) == run));
+        Some((run, [first].into_iter().chain(others).collect::<Rc<[Entry]>>()))
+    });
+    let longer = runs.flat_map(move |(run, entries)| {
+        run.continued(len).flat_map(move |fingerprint| {
+            let entries = entries.clone();
+            let of_this =
+                move |entry: &Entry| fingerprint.first(entry.fingerprint.len()) == entry.fingerprint;
+            (0..entries.len())
+                .map(move |i| entries[i])
+                .filter(of_this)
+                .map(move |entry| Entry { fingerprint, ..entry })
+        })
+    });
+    Union::new(boxed.entries().filter(move |entry| !is_short(entry)), longer)
 }

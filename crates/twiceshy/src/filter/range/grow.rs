@@ -3,7 +3,8 @@
 //! Every fingerprint gives the first of its stored bits to the quotient, or gets one back; the string of bits stays as it is, and
 //! none is ever cut. One that has no bit left to give goes to *both* quotients that begin with it. That doubles it with every
 //! further doubling of the table, so that it takes the same share of it for ever: `2^-l`, if it had `l` stored bits when it came.
-//! All of them together take a share that is no larger than the error rate. So there is no chain of tables, and nothing is
+//! All of them together take a share that is no larger than the error rate; where that is most of the table, because
+//! fingerprints have a bit or two, it is full at every size, which is an error. So there is no chain of tables, and nothing is
 //! lost; but when such a key is removed, its other copies stay, and find what they found before.
 //!
 //! Slots have no stop bit up to the size at the start, and one beyond it, where lengths differ.
@@ -27,6 +28,9 @@ impl Settings {
     /// The same keys in a table of twice as many slots, or more if these are too few.
     pub(super) fn doubled(&self, boxed: &Boxed) -> Result<Boxed, NoPlace> {
         let (old, now) = (boxed.borrowed(), boxed.table.shape().quotient_bits());
+        if boxed.is_void(1) {
+            return Err(NoPlace::FullAtEverySize);
+        }
         for quotient_bits in now + 1..=(now + DOUBLINGS).min(Shape::MAX_QUOTIENT_BITS) {
             let has_stops = boxed.codec.has_stops() || quotient_bits > self.start;
             let Some(layout) = self.layout(quotient_bits, has_stops, boxed.full_bits()) else { break };

@@ -34,7 +34,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Only the first 16 bytes of a string count: what begins with the same 16 bytes is one key to the filter. A range is rounded
 /// outwards to such prefixes, and a bound that is excluded counts as included, since other strings may look like it. So no
 /// string is ever missed; there may be more mistakes next to a bound, which only a longer prefix would tell from a key, and
-/// those are not learned. A set that keeps strings forgets a prefix when the last string with it is removed.
+/// those are not learned. A set keeps whole strings, so it knows them exactly; its filter forgets a prefix when the last string with it
+/// is removed.
 ///
 /// # Your own type
 ///
@@ -65,6 +66,12 @@ pub trait RangeKey {
 
     /// The code. Bits from [`CODE_BITS`](Self::CODE_BITS) on are 0.
     fn code(&self) -> u128;
+
+    /// Appends what the code does not tell of a key, if codes are not [exact](Self::EXACT): code and this together are different
+    /// for different keys. A set keeps it beside the code. Without it, keys of the same code are one key to a set, too.
+    fn write_rest(&self, rest: &mut Vec<u8>) {
+        let _ = rest;
+    }
 }
 
 /// The largest code of a type.
@@ -177,6 +184,13 @@ impl RangeKey for [u8] {
         prefix[..len].copy_from_slice(&self[..len]);
         u128::from_be_bytes(prefix)
     }
+
+    /// How many bytes of the code are the string's, and its other bytes.
+    fn write_rest(&self, rest: &mut Vec<u8>) {
+        let len = self.len().min(PREFIX_BYTES);
+        rest.push(len as u8);
+        rest.extend_from_slice(&self[len..]);
+    }
 }
 
 macro_rules! like {
@@ -190,6 +204,9 @@ macro_rules! like {
             fn code(&self) -> u128 {
                 self.$as_other().code()
             }
+            fn write_rest(&self, rest: &mut Vec<u8>) {
+                self.$as_other().write_rest(rest);
+            }
         }
     )*};
 }
@@ -202,6 +219,9 @@ impl<T: RangeKey + ?Sized> RangeKey for &T {
     #[inline]
     fn code(&self) -> u128 {
         (**self).code()
+    }
+    fn write_rest(&self, rest: &mut Vec<u8>) {
+        (**self).write_rest(rest);
     }
 }
 

@@ -62,7 +62,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
                     return Ok(());
                 }
                 Err(NoPlace::Full) if tries < MOST_TRIES => tries += 1,
-                Err(NoPlace::Full | NoPlace::Short) => break,
+                Err(NoPlace::Full | NoPlace::FullAtEverySize | NoPlace::Short) => break,
                 Err(NoPlace::Unsorted) => return Err(MergeError::Invalid),
                 Err(NoPlace::TooManyCopies) => return Err(MergeError::TooManyCopies),
                 Err(NoPlace::Memory(error)) => return Err(error.into()),

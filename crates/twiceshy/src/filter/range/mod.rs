@@ -127,7 +127,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
         Ok(self.with_boxes(Boxed::new(layout)?, 0))
     }
 
-    /// Inserts a copy of `key`. `true` if no copy of it, and of none that looks alike, was there before.
+    /// Inserts a copy of `key`. `true` if it certainly was not there before: if [`contains`](Self::contains) said `false`.
     ///
     /// An error changes nothing.
     #[inline]
@@ -195,7 +195,7 @@ impl<K: RangeKey + ?Sized> RangeFilter<K> {
             let crowded = Crowded { why, effort, used: boxed.table.used(), limit: boxed.limit };
             let may_grow =
                 self.settings.grows && boxed.table.shape().quotient_bits() < Shape::MAX_QUOTIENT_BITS;
-            match crowded.remedy(|| may_grow, || may_grow) {
+            match crowded.remedy(|| may_grow, || may_grow && (why == Full::Slots || boxed.gets_thinner())) {
                 Remedy::TryHarder => {
                     larger.as_mut().unwrap_or(&mut self.boxes).table.bear(why);
                     effort = Effort::Utmost;

@@ -27,8 +27,10 @@ use crate::persist::expect;
 /// The most bits of a suffix: ranges of up to 65,536 keys lie in two partitions.
 pub(crate) const MOST_SUFFIX_BITS: u32 = 16;
 
-/// Ranges of this many keys if nothing else is said.
-pub(crate) const DEFAULT_MAX_RANGE: u64 = 64;
+/// Ranges of this many keys if nothing else is said: 64, unless there are fewer keys.
+pub(crate) const fn default_max_range<K: RangeKey + ?Sized>() -> u64 {
+    if K::CODE_BITS < 6 { 1 << K::CODE_BITS } else { 64 }
+}
 
 /// Ranges that meet up to so many partitions are looked up if nothing else is said.
 pub(crate) const DEFAULT_MAX_PARTITIONS: u32 = 64;

@@ -13,7 +13,7 @@ use twiceshy_testkit::Random;
 
 /// A map that fails at a call chosen beforehand.
 #[derive(Clone)]
-pub(in crate::filter) struct Failing {
+pub(crate) struct Failing {
     map: MemoryMap,
     /// How many calls work before one does not.
     left: Cell<u64>,
@@ -21,7 +21,7 @@ pub(in crate::filter) struct Failing {
 
 #[derive(Debug, thiserror::Error)]
 #[error("could not look")]
-pub(in crate::filter) struct CouldNotLook;
+pub(crate) struct CouldNotLook;
 
 /// One that does not fail yet.
 impl Default for Failing {
@@ -32,12 +32,12 @@ impl Default for Failing {
 
 impl Failing {
     /// So many calls work from now on.
-    pub(in crate::filter) fn fail_after(&self, calls: u64) {
+    pub(crate) fn fail_after(&self, calls: u64) {
         self.left.set(calls);
     }
 
     /// A copy of the rows.
-    pub(in crate::filter) fn rows(&self) -> MemoryMap {
+    pub(crate) fn rows(&self) -> MemoryMap {
         self.map.clone()
     }
 

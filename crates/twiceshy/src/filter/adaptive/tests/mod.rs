@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "tells which seed failed")]
 
 mod exhaustive;
-pub(in crate::filter) mod failures;
+pub(crate) mod failures;
 mod hashes;
 mod model;
 mod tickets;

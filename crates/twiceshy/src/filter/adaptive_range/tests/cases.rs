@@ -6,9 +6,10 @@ use std::ops::Bound::{Excluded, Included};
 use super::*;
 use crate::adaptive::Growth;
 use crate::any::{FilterKind, identify};
-use crate::error::{BuildError, ReadError};
+use crate::error::{BuildError, ReadError, RebuildError, SetError};
+use crate::filter::protocol::{Answers, Operation, Step};
 use crate::hash::HashKey;
-use crate::reverse_map::ReverseMap;
+use crate::reverse_map::{ReverseMap, Rows};
 
 /// All partitions have one hash, but for their later words.
 fn crowded() -> Builder<u64> {
@@ -162,7 +163,8 @@ fn the_ends_of_the_domain_are_keys_like_others() {
 fn strings_are_known_by_their_first_bytes() {
     let mut set = Builder::<String>::default().error_rate(1e-9).build_set(MemoryMap::new()).unwrap();
     assert!(set.insert("0123456789abcdef").unwrap());
-    assert!(!set.insert("0123456789abcdef, and more").unwrap(), "one key to the filter");
+    assert!(set.insert("0123456789abcdef, and more").unwrap());
+    assert_eq!((set.len(), set.filter().used_slots()), (2, 1), "one key to the filter");
     assert!(set.contains("0123456789abcdef, and else"));
     assert!(set.contains_range::<str>((Included("0123456789abcdee"), Included("0123456789abcdeg"))));
     assert!(set.contains_range::<str>((Excluded("0123456789abcdef"), Included("0123456789abcdef1"))));
@@ -264,5 +266,162 @@ fn the_error_rate_holds_next_to_keys_too() {
             "{wrong} of 20,000 at {distance}, expected {}",
             set.filter().expected_error_rate()
         );
+    }
+}
+
+/// Strings that agree in all bytes that count are one key to the filter, and several to the set.
+#[test]
+fn a_set_of_strings_knows_each_of_them() {
+    let texts = ["0123456789abcdef", "0123456789abcdefX", "0123456789abcdefY", "a", "a\0", "a\0\0", "", "\0"];
+    let mut set = AdaptiveRangeSet::<str, _>::builder().build_set(MemoryMap::new()).unwrap();
+    for (count, text) in (1..).zip(texts) {
+        assert!(!set.contains_exactly(text).unwrap());
+        assert!(set.insert(text).unwrap());
+        assert!(!set.insert(text).unwrap());
+        assert_eq!(set.len(), count);
+    }
+    let mut bytes = Vec::new();
+    set.write_to(&mut bytes).unwrap();
+    let mut set = AdaptiveRangeSet::<str, MemoryMap>::read_from(bytes.as_slice()).unwrap();
+    set.validate().unwrap();
+    assert!(!set.contains_exactly("0123456789abcdefZ").unwrap() && !set.remove("0123456789abcdefZ").unwrap());
+    assert!(!set.contains_exactly("a\0\0\0").unwrap(), "it is not learned, since it looks like another");
+    for (gone, text) in texts.iter().enumerate() {
+        assert!(set.remove(*text).unwrap());
+        assert!(!set.contains_exactly(*text).unwrap());
+        set.validate().unwrap();
+        for left in &texts[gone + 1..] {
+            assert!(set.contains(*left) && set.contains_exactly(*left).unwrap(), "{left:?} after {text:?}");
+            assert!(set.contains_range::<str>((Included(*left), Included(*left))));
+        }
+        let recovered = AdaptiveRangeSet::recover(set.filter(), set.map().clone(), []).unwrap();
+        assert_eq!(
+            (recovered.len(), recovered.filter().fingerprints()),
+            (set.len(), set.filter().fingerprints())
+        );
+    }
+    assert_eq!((set.len(), set.filter().used_slots()), (0, 0));
+}
+
+/// What a key that is gone brought along goes with it, if its removal is done again on an older filter.
+#[test]
+fn a_replayed_removal_leaves_no_suffix_behind() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    // Partitions 1 and 7, under one fingerprint.
+    for key in [32, 7 * 32 + 10] {
+        set.insert(&key).unwrap();
+    }
+    assert_eq!(set.filter().fingerprints(), 1);
+    let old = set.filter().clone();
+    let gone = set.filter().coded(&(7 * 32 + 10u64)).hash();
+    set.remove(&(7 * 32 + 10)).unwrap();
+    assert!(!set.contains(&42));
+    let (_, map) = set.into_parts();
+    let mut set = AdaptiveRangeSet::from_parts(old, map);
+    assert!(set.contains(&42));
+    for _ in 0..2 {
+        set.replay(&Record::Removed(gone)).unwrap();
+        assert!(!set.contains(&42) && set.contains(&32));
+        assert_eq!(set.len(), 1);
+        set.validate().unwrap();
+    }
+}
+
+/// Integers without a type are those of the filter.
+#[test]
+fn bulk_loads_take_keys_of_the_filters_type() {
+    let filter = AdaptiveRangeFilter::<u64>::builder().from_keys([7, 1000]).unwrap();
+    assert!(filter.contains(&7) && filter.contains_range(990..=1000) && !filter.contains_range(10..=20));
+    let texts = AdaptiveRangeFilter::<str>::builder().from_keys(["moth".to_owned(), "bat".into()]).unwrap();
+    assert!(texts.contains("moth") && texts.contains("bat"));
+}
+
+/// Sets that cut keys differently say so.
+#[test]
+fn sets_of_other_partitions_are_not_merged() {
+    let set = |max_range| crowded().max_range(max_range).build_set(MemoryMap::new()).unwrap();
+    let (mut one, other) = (set(32), set(64));
+    let error = one.merge_from(&other).unwrap_err();
+    assert!(matches!(error, SetError::DifferentPartitions), "{error}");
+}
+
+/// Any bit of a view may be wrong: it is not merged, and nothing else happens.
+#[test]
+fn a_damaged_view_is_not_merged() {
+    let builder = crowded().hasher(Hasher::fast()).quotient_bits(3).remainder_bits(2);
+    let mut set = builder.build_set(MemoryMap::new()).unwrap();
+    (0..60u64).for_each(|key| _ = set.insert(&(key * 37)).unwrap());
+    let good = set.filter().to_bytes();
+    let mut damaged = 0;
+    for at in 128..good.len() {
+        for bit in 0..8 {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << bit;
+            let Ok(view) = AdaptiveRangeFilter::<u64>::view(&bytes) else { continue };
+            let mut merged = set.filter().clone();
+            let before = merged.to_bytes();
+            if let Err(error) = merged.merge_from(&view, set.map(), set.map()) {
+                assert!(matches!(error, RebuildError::Invalid(_)), "{error}");
+                assert!(merged.to_bytes() == before);
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 100, "{damaged}");
+}
+
+/// Who removes a key needs to know only of those that have the same place in another partition under its fingerprint.
+#[test]
+fn a_key_is_removed_by_those_that_are_alike() {
+    let mut set = crowded().build_set(MemoryMap::new()).unwrap();
+    // Place 10 in partitions 1 and 7, and others.
+    let mut keys = vec![32 + 10, 32 + 11, 7 * 32 + 10, 9 * 32 + 31];
+    keys.iter().for_each(|key| assert!(set.insert(key).unwrap()));
+    assert_eq!(set.filter().fingerprints(), 1);
+    let (mut filter, partitions) = (set.filter().clone(), set.filter().partitions().clone());
+    let rows_like = |keys: &[u64], place: u64| {
+        let mut rows = Rows::new();
+        for key in keys.iter().filter(|key| *key % 32 == place) {
+            rows.push(partitions.coded(key).row());
+        }
+        rows
+    };
+    while let Some(key) = keys.first().copied() {
+        let coded = partitions.coded(&key);
+        let mut remove = coded.remove().among_alike();
+        loop {
+            match remove.step(&mut filter).unwrap() {
+                Step::Rows(wanted) => {
+                    assert_eq!(wanted.like(), Some(coded.bytes()));
+                    remove.rows(rows_like(&keys, key % 32));
+                }
+                Step::Delete(row) => {
+                    assert_eq!(row.key, coded.bytes());
+                    remove.answer(true);
+                }
+                Step::Done(was_there) => break assert!(was_there),
+                step => panic!("{step:?}"),
+            }
+        }
+        keys.remove(0);
+        assert!(keys.iter().all(|key| filter.contains(key)), "{keys:?} after {key}");
+        let places: BTreeSet<u64> = keys.iter().map(|key| key % 32).collect();
+        assert!((0..32).all(|place| filter.contains(&place) == places.contains(&place)), "{places:?}");
+        assert_eq!((filter.len(), filter.fingerprints()), (keys.len() as u64, u64::from(!keys.is_empty())));
+    }
+}
+
+/// An entry of hundreds of slots lies in a cluster as long, at every size. No table is less crowded because it is larger.
+#[test]
+fn full_partitions_do_not_make_a_table_grow() {
+    for max_range in [64, 1 << 10, 1 << 12] {
+        let mut random = Random(max_range);
+        let builder = Builder::<u64>::default().hasher(Hasher::fast()).max_range(max_range);
+        let mut set = builder.build_set(MemoryMap::new()).unwrap();
+        let keys = (6 * max_range).max(20_000);
+        (0..keys).for_each(|_| assert!(set.insert(&random.below(2 * keys)).is_ok()));
+        let bits = set.filter().size_in_bytes() as f64 * 8.0 / keys as f64;
+        assert!(bits < 12.0, "{bits} bits per key with ranges of {max_range}");
+        set.validate().unwrap();
     }
 }

@@ -3,6 +3,7 @@
 mod model;
 mod orders;
 mod rate;
+mod vain;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -62,24 +63,23 @@ impl Checked {
         }
     }
 
-    /// A key came, with a fingerprint of full length.
+    /// A key came: to the longest fingerprint that covers it, or with one of full length.
     fn came(&mut self, key: u8) {
         self.spread();
         let (hash, suffix) = self.hash_and_suffix(key);
-        *self.held.entry((hash.cut(self.filter.fingerprint_bits()), suffix)).or_insert(0) += 1;
+        let covering = self.held.keys().map(|(string, _)| *string).filter(|string| string.is_prefix_of(hash));
+        let longest = covering.max_by_key(|string| string.len);
+        let string = longest.unwrap_or(hash.cut(self.filter.fingerprint_bits()));
+        *self.held.entry((string, suffix)).or_insert(0) += 1;
         self.members.push(key);
     }
 
     fn insert(&mut self, key: u8) {
         let before = self.filter.to_bytes();
-        let old = (self.filter.quotient_bits(), self.held.clone());
         match self.filter.insert(&Small(key)) {
             Ok(is_new) => {
                 self.came(key);
-                let (hash, suffix) = self.hash_and_suffix(key);
-                let count = self.held[&(hash.cut(self.filter.fingerprint_bits()), suffix)];
-                // After growth it could be that the old ones were others.
-                assert!(is_new == (count == 1) || old.0 != self.filter.quotient_bits());
+                assert_eq!(is_new, !self.positives[usize::from(key)], "new is what was not found");
             }
             Err(_) => assert!(self.filter.to_bytes() == before, "an error changed something"),
         }
@@ -89,8 +89,12 @@ impl Checked {
     fn insert_batch(&mut self, keys: &[u8]) {
         let before = self.filter.to_bytes();
         let all: Vec<Small> = keys.iter().copied().map(Small).collect();
+        let mut one_by_one = self.filter.clone();
         match self.filter.insert_batch(&all) {
-            Ok(_) => {
+            Ok(new) => {
+                let inserted = all.iter().map(|key| u64::from(one_by_one.insert(key).unwrap()));
+                assert_eq!(new, inserted.sum::<u64>());
+                assert!(self.filter.to_bytes() == one_by_one.to_bytes());
                 self.members.extend(keys);
                 self.adopt();
             }
