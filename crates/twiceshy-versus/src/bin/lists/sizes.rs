@@ -46,7 +46,8 @@ impl Measured {
         (bytes, build_seconds): (usize, f64),
         is_yes: impl Fn(u64) -> bool,
     ) -> Result<Self, Failure> {
-        let wrong = lists.yes().filter(|&key| !is_yes(key)).count() + lists.no().filter(|&key| is_yes(key)).count();
+        let wrong =
+            lists.yes().filter(|&key| !is_yes(key)).count() + lists.no().filter(|&key| is_yes(key)).count();
         if wrong > 0 {
             return Err(format!("{wrong} listed keys are answered wrongly").into());
         }

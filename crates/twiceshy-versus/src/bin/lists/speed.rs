@@ -61,10 +61,13 @@ pub(crate) fn measure(keys: u64) -> Result<Vec<Row>, Failure> {
     let unlisted: Vec<u64> = (0..QUERIES).map(|i| scatter(Keys::UNLISTED | i)).collect();
     let no: Vec<u64> = (0..QUERIES).map(|i| no(scatter(i | 1 << 52) % half)).collect();
     let mixed = (0..).zip(&yes).zip(&unlisted);
-    let mixed = mixed.map(|((i, &yes), &unlisted)| if scatter(i) % 2 == 0 { yes } else { unlisted }).collect();
+    let mixed =
+        mixed.map(|((i, &yes), &unlisted)| if scatter(i) % 2 == 0 { yes } else { unlisted }).collect();
 
     let mut rows = Vec::new();
-    for (keys, hashes) in [("unlisted", unlisted), ("YES", yes), ("NO", no), ("half YES, half unlisted", mixed)] {
+    for (keys, hashes) in
+        [("unlisted", unlisted), ("YES", yes), ("NO", no), ("half YES, half unlisted", mixed)]
+    {
         rows.push(by_turns(
             (keys, "one by one"),
             || hashes.iter().filter(|&&hash| list.query_hash(hash).is_yes()).count(),

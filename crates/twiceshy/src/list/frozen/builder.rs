@@ -91,7 +91,10 @@ impl Builder {
     /// assert!(shipped.query("virus").is_no());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn freeze<M: ReverseMap>(self, list: &YesNoList<M>) -> Result<FrozenYesNoList, FreezeError<M::Error>> {
+    pub fn freeze<M: ReverseMap>(
+        self,
+        list: &YesNoList<M>,
+    ) -> Result<FrozenYesNoList, FreezeError<M::Error>> {
         let mut keys = ListKeys::new(hasher_or_random(self.hasher.clone()).map_err(ListError::from)?);
         keys.add_list(list).map_err(FreezeError::Map)?;
         Ok(self.build_keys(&keys, |_| ())?)
