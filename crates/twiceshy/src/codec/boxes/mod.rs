@@ -227,8 +227,8 @@ pub(crate) fn meets<C: Cpu, B: AsRef<[u8]>>(
         if found == 0 {
             return false;
         }
-        // A run of one is all that there is.
-        if glance.len() == 1
+        // A run in which no string repeats has nothing but heads.
+        if !table.repeats_at_glance(&glance, codec.suffix_mask)
             && let Some(slot) = table.only_found_at_glance(&glance, found)
         {
             return codec.is_in(slot, probe);
