@@ -221,7 +221,7 @@ pub(crate) fn meets<C: Cpu, B: AsRef<[u8]>>(
     home: Home,
     probe: Probe,
 ) -> bool {
-    if let Some(glance) = table.glance_at(cpu, home) {
+    if let Some(glance) = table.look_at(cpu, home) {
         let window = codec.of_string(table.address().window(cpu, probe.hash));
         let found = codec.found_at_glance(table, &glance, window);
         if found == 0 {
