@@ -1,6 +1,6 @@
 //! The adaptive filter as the laws see it: in a set, with the keys in memory.
 
-use super::{Done, Lawful, Size, is_narrow, named_alike};
+use super::{Lawful, Size, is_narrow, named_alike, set_alike};
 use crate::filter::adaptive::{AdaptiveFilter, AdaptiveSet, Growth};
 use crate::filter::any::FilterKind;
 use crate::hash::Hasher;
@@ -26,30 +26,8 @@ impl Lawful for AdaptiveSet<MemoryMap> {
         builder.hasher(hasher).build_set(MemoryMap::new()).unwrap()
     }
 
-    fn empty_like(&self) -> Self {
-        Self::from_parts(self.filter().empty_like().unwrap(), MemoryMap::new())
-    }
-
     named_alike!();
-
-    fn remove(&mut self, key: &[u8]) -> Option<bool> {
-        Some(self.remove(key).unwrap())
-    }
-
-    fn clear(&mut self) -> Option<()> {
-        let mut filter = self.filter().clone();
-        filter.clear();
-        *self = Self::from_parts(filter, MemoryMap::new());
-        Some(())
-    }
-
-    fn grow(&mut self) -> Done {
-        Some(self.grow().map_err(|error| error.to_string()))
-    }
-
-    fn rejuvenate(&mut self, _: &[&[u8]]) -> Done {
-        Some(self.rejuvenate().map_err(|error| error.to_string()))
-    }
+    set_alike!(|key: &[u8]| key);
 
     fn load(&self, keys: &[&[u8]]) -> Option<Result<Self, String>> {
         let filter = self.filter();
@@ -65,28 +43,5 @@ impl Lawful for AdaptiveSet<MemoryMap> {
 
     fn entries(&self) -> Vec<(String, u64)> {
         self.filter().iter().map(|entry| (entry.prefix.to_string(), 1)).collect()
-    }
-
-    fn validate(&self) -> Result<(), String> {
-        self.validate().map_err(|error| error.to_string())
-    }
-
-    fn stored(&self) -> &AdaptiveFilter {
-        self.filter()
-    }
-
-    fn reread(&self) -> Self {
-        let filter = AdaptiveFilter::from_bytes(&self.filter().to_bytes()).unwrap();
-        Self::from_parts(filter, self.map().clone())
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = self.filter().to_bytes();
-        for row in self.map().iter() {
-            bytes.extend_from_slice(&row.hash.to_le_bytes());
-            bytes.extend_from_slice(row.key);
-            bytes.extend_from_slice(row.value);
-        }
-        bytes
     }
 }
