@@ -37,7 +37,7 @@ use serde::Serialize;
 #[command(version, max_term_width = 100)]
 struct Args {
     /// How many keys there are in the first table
-    #[arg(long, value_name = "NUMBER", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 900_000, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     keys: u64,
 
     /// Empty ranges that are asked for, of each kind
