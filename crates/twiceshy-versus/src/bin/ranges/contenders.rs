@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
-use twiceshy::reverse_map::{Lookup, MemoryMap, Row};
+use twiceshy::reverse_map::{Lookup, MemoryMap, Visit};
 use twiceshy::{AdaptiveRangeFilter, AdaptiveRangeSet, Hasher, QuotientFilter, RangeFilter, ReverseMap};
 
 use crate::Args;
@@ -98,11 +98,7 @@ struct Counting {
 impl Lookup for Counting {
     type Error = Infallible;
 
-    fn visit(
-        &self,
-        hashes: RangeInclusive<u64>,
-        visit: &mut dyn FnMut(Row<'_>) -> ControlFlow<()>,
-    ) -> Result<(), Infallible> {
+    fn visit(&self, hashes: RangeInclusive<u64>, visit: Visit<'_>) -> Result<(), Infallible> {
         self.map.visit(hashes, &mut |row| {
             self.rows.set(self.rows.get() + 1);
             visit(row)

@@ -1,7 +1,7 @@
 //! The adaptive filter as the laws see it: in a set, with the keys in memory.
 
-use super::{Lawful, Size, is_narrow, named_alike, set_alike};
-use crate::filter::adaptive::{AdaptiveFilter, AdaptiveSet, Growth};
+use super::{Lawful, Size, named_alike, set_alike, sized_set};
+use crate::filter::adaptive::{AdaptiveFilter, AdaptiveSet};
 use crate::filter::any::FilterKind;
 use crate::hash::Hasher;
 use crate::reverse_map::{MemoryMap, ReverseMap};
@@ -13,16 +13,7 @@ impl Lawful for AdaptiveSet<MemoryMap> {
     type Stored = AdaptiveFilter;
 
     fn make(size: Size, number: u64, hasher: Hasher) -> Self {
-        let few = number as u32 % 50;
-        let builder = match size {
-            Size::Roomy => Self::builder().quotient_bits(11).remainder_bits(1 + few),
-            Size::Growing => Self::builder().quotient_bits(1 + few % 4).remainder_bits(1 + few % 20),
-            Size::Cramped => {
-                let builder = Self::builder().quotient_bits(3 + few % 4).remainder_bits(1 + few % 9);
-                builder.growth(Growth::Refuse)
-            }
-        };
-        let builder = if is_narrow(size, number) { builder.limits(3, 20) } else { builder };
+        let builder = sized_set!(Self::builder(), size, number);
         builder.hasher(hasher).build_set(MemoryMap::new()).unwrap()
     }
 

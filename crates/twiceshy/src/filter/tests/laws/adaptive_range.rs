@@ -1,8 +1,7 @@
 //! The adaptive range filter as the laws see it: in a set, with the keys in memory.
 
 use super::range::{max_range, number};
-use super::{Lawful, Size, is_narrow, named_alike, set_alike};
-use crate::filter::adaptive::Growth;
+use super::{Lawful, Size, named_alike, set_alike, sized_set};
 use crate::filter::adaptive_range::{AdaptiveRangeFilter, AdaptiveRangeSet};
 use crate::filter::any::FilterKind;
 use crate::hash::Hasher;
@@ -15,16 +14,7 @@ impl Lawful for AdaptiveRangeSet<u16, MemoryMap> {
     type Stored = AdaptiveRangeFilter<u16>;
 
     fn make(size: Size, number: u64, hasher: Hasher) -> Self {
-        let few = number as u32 % 40;
-        let builder = match size {
-            Size::Roomy => Self::builder().quotient_bits(11).remainder_bits(1 + few),
-            Size::Growing => Self::builder().quotient_bits(1 + few % 4).remainder_bits(1 + few % 20),
-            Size::Cramped => {
-                let builder = Self::builder().quotient_bits(3 + few % 4).remainder_bits(1 + few % 9);
-                builder.growth(Growth::Refuse)
-            }
-        };
-        let builder = if is_narrow(size, number) { builder.limits(3, 20) } else { builder };
+        let builder = sized_set!(Self::builder(), size, number);
         builder.max_range(max_range(number)).hasher(hasher).build_set(MemoryMap::new()).unwrap()
     }
 

@@ -180,6 +180,23 @@ macro_rules! stored_alike {
     };
 }
 
+/// The builder of an adaptive filter of some size; all other settings follow from the number.
+macro_rules! sized_set {
+    ($builder:expr, $size:expr, $number:expr) => {{
+        let (size, number) = ($size, $number);
+        let few = number as u32 % 40;
+        let builder = match size {
+            Size::Roomy => $builder.quotient_bits(11).remainder_bits(1 + few),
+            Size::Growing => $builder.quotient_bits(1 + few % 4).remainder_bits(1 + few % 20),
+            Size::Cramped => {
+                let builder = $builder.quotient_bits(3 + few % 4).remainder_bits(1 + few % 9);
+                builder.growth(crate::adaptive::Growth::Refuse)
+            }
+        };
+        if super::is_narrow(size, number) { builder.limits(3, 20) } else { builder }
+    }};
+}
+
 /// Those of sets, with the keys in memory.
 macro_rules! set_alike {
     (|$bytes:ident: &[u8]| $key:expr) => {
@@ -222,7 +239,7 @@ macro_rules! set_alike {
         }
     };
 }
-use {named_alike, set_alike, stored_alike};
+use {named_alike, set_alike, sized_set, stored_alike};
 
 fn kind<F: Lawful>() -> FilterKind {
     F::KIND
