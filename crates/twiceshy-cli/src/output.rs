@@ -58,6 +58,18 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
+/// How much of a key is shown in a message.
+const MOST_SHOWN: usize = 80;
+
+/// A key as messages show it.
+pub(crate) fn quoted(key: &[u8]) -> String {
+    let shown = String::from_utf8_lossy(key);
+    match shown.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}…", &shown[..end]),
+        None => format!("{shown:?}"),
+    }
+}
+
 /// Says something on standard error. If that is closed, nobody wants to know.
 pub(crate) fn complain(message: impl Display) {
     let _ = writeln!(io::stderr(), "twiceshy: {message}");
