@@ -44,7 +44,8 @@ impl Answers {
         if self.count {
             let written = if self.json {
                 let counts = [("keys", asked.into()), (self.positive, positive.into())];
-                let counts: Map<_, _> = counts.map(|(name, count)| (name.to_owned(), count)).into_iter().collect();
+                let counts: Map<_, _> =
+                    counts.map(|(name, count)| (name.to_owned(), count)).into_iter().collect();
                 output::write_json(&mut out, &counts)
             } else {
                 writeln!(out, "{positive}")

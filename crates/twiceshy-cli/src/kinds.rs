@@ -114,7 +114,9 @@ pub(crate) fn no_keys(path: &Path, kind: FilterKind) -> anyhow::Error {
     match ListKind::of(kind as u8) {
         None => anyhow!("{file} is a filter, not a file of keys: to put filters together, use filter merge"),
         Some(ListKind::Keyed) => {
-            anyhow!("{file} is a list, not a file of keys: to take over the keys of a list, use list build --keys-of {file}")
+            anyhow!(
+                "{file} is a list, not a file of keys: to take over the keys of a list, use list build --keys-of {file}"
+            )
         }
         Some(kind) => anyhow!("{file} is {}, not a file of keys, and has none in it", kind.name()),
     }

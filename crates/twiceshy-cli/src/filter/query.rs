@@ -38,8 +38,7 @@ Examples:
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let filter = file::load(&args.file)?;
-    let answers =
-        Answers { positive: "maybe", with_key: args.with_key, count: args.count, json: args.json };
+    let answers = Answers { positive: "maybe", with_key: args.with_key, count: args.count, json: args.json };
     answers.print(&args.keys.source(), |keys| {
         let mut found = vec![false; keys.len()];
         filter.contains_batch(keys, &mut found);

@@ -13,9 +13,9 @@ use twiceshy::list::Answer;
 
 use super::file::{Changing, KeyedList};
 use super::sides::{SideArgs, Sides, named};
+use crate::Outcome;
 use crate::input::{KeyList, NamedKeys};
 use crate::output::{self, count};
-use crate::Outcome;
 
 #[derive(clap::Args)]
 #[command(after_help = ADD_EXAMPLES)]
@@ -87,8 +87,7 @@ pub(super) fn put(args: &MoveArgs) -> anyhow::Result<Outcome> {
         let (mut moved, mut added) = (0, 0);
         for (keys, side) in [(&sides.yes, Answer::Yes), (&sides.no, Answer::No)] {
             for key in keys.iter() {
-                let was_on =
-                    if side.is_yes() { list.move_to_yes(key) } else { list.move_to_no(key) };
+                let was_on = if side.is_yes() { list.move_to_yes(key) } else { list.move_to_no(key) };
                 match was_on? {
                     None => added += 1,
                     Some(other) => moved += u64::from(other != side),
@@ -98,8 +97,7 @@ pub(super) fn put(args: &MoveArgs) -> anyhow::Result<Outcome> {
         Ok(((moved, added), moved + added > 0))
     })?;
     let there = sides.len() - moved - added;
-    let words =
-        format!("{} moved, {} added, {}", count(moved, "key"), HumanCount(added), were_there(there));
+    let words = format!("{} moved, {} added, {}", count(moved, "key"), HumanCount(added), were_there(there));
     report(args.json, &list, &words, json!({ "moved": moved, "added": added, "there": there }))?;
     Ok(Outcome::Done)
 }

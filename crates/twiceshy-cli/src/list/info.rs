@@ -60,6 +60,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 pub(super) struct Info {
     file: String,
     kind: &'static str,
+    /// The same in words.
+    #[serde(skip)]
+    what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     format_version: Option<u16>,
     yes_keys: u64,
@@ -109,6 +112,7 @@ impl Info {
         Self {
             file: path.display().to_string(),
             kind: kind.kind().name(),
+            what: kind.name().trim_start_matches("a "),
             format_version: None,
             yes_keys,
             no_keys,
@@ -153,18 +157,25 @@ impl Info {
         if json {
             return output::print_json(self);
         }
+        let Self { file, what, .. } = self;
         let (yes, no) = (output::count(self.yes_keys, "YES key"), output::count(self.no_keys, "NO key"));
         let bytes = output::count(self.file_bytes.unwrap_or(0), "byte");
-        let rate = self.size.as_ref().map_or(String::new(), |size| {
-            format!(", error rate {}", output::rate(size.error_rate))
-        });
-        output::print(|out| writeln!(out, "{}: {}, {yes}, {no}, {bytes}{rate}", self.file, self.kind))
+        output::print(|out| match &self.size {
+            Some(size) => {
+                writeln!(
+                    out,
+                    "{file}: {what}, {yes}, {no}, {bytes}, error rate {}",
+                    output::rate(size.error_rate)
+                )
+            }
+            None => writeln!(out, "{file}: {what}, {bytes}; the list has {yes} and {no} then"),
+        })
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", self.file)?;
         let mut line = |name: &str, value: String| writeln!(out, "  {name:<20} {value}");
-        line("kind", self.kind.into())?;
+        line("kind", self.what.into())?;
         line("YES keys", HumanCount(self.yes_keys).to_string())?;
         line("NO keys", HumanCount(self.no_keys).to_string())?;
         if let Some(size) = &self.size {

@@ -42,7 +42,9 @@ impl SideArgs {
     pub(super) fn check(&self, others: bool) -> anyhow::Result<()> {
         let files = || self.yes.iter().chain(&self.no);
         if !others && files().next().is_none() && self.yes_key.is_empty() && self.no_key.is_empty() {
-            bail!("there are no keys: give files of keys with --yes and --no, or keys with --yes-key and --no-key");
+            bail!(
+                "there are no keys: give files of keys with --yes and --no, or keys with --yes-key and --no-key"
+            );
         }
         if files().filter(|path| input::is_stdin(path)).count() > 1 {
             bail!("standard input can be read only once: give a file for one of the lists");

@@ -7,8 +7,8 @@ use twiceshy::list::Answer;
 
 use super::file::Asked;
 use super::sides::SideArgs;
-use crate::output::{self, count};
 use crate::Outcome;
+use crate::output::{self, count};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
