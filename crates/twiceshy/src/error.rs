@@ -471,6 +471,18 @@ impl From<OutOfMemory> for ListError {
     }
 }
 
+/// Why a snapshot of a [`YesNoList`](crate::YesNoList), or a delta to one, could not be made. `E` is the error of its map.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FreezeError<E> {
+    /// The keys could not be read.
+    #[error("the keys of the list could not be read: {0}")]
+    Map(#[source] E),
+    /// The keys could not be made a list of.
+    #[error(transparent)]
+    List(#[from] ListError),
+}
+
 /// Why a delta could not be applied. The list is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

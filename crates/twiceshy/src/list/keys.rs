@@ -1,9 +1,11 @@
 //! The keys of both lists, as hashes: what a list or a delta is built from.
 
+use super::YesNoList;
 use super::sieve::first_in_both;
 use crate::error::ListError;
 use crate::hash::{Hasher, KeyWords, RawWords, Words};
 use crate::key::Key;
+use crate::reverse_map::ReverseMap;
 
 /// The first 128 bits of a hash. Different keys have different ones.
 pub(super) type Pair = [u64; 2];
@@ -61,6 +63,13 @@ impl ListKeys {
     /// A key that was removed from the YES list and is not given may go on answering Yes, for ever.
     pub fn removed<K: Key + ?Sized>(&mut self, key: &K) {
         self.removed.push(pair(&KeyWords::new(&self.hasher, key)));
+    }
+
+    /// Puts every key of a [`YesNoList`] on the list that it is on there. Reads the whole map of it.
+    ///
+    /// How that list hashes does not matter: the keys themselves are at hand.
+    pub fn add_list<M: ReverseMap>(&mut self, list: &YesNoList<M>) -> Result<(), M::Error> {
+        list.for_each(|key, is_on| if is_on.is_yes() { self.yes(key) } else { self.no(key) })
     }
 
     /// [`yes`](Self::yes) for callers who hash themselves.

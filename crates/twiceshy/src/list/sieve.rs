@@ -13,8 +13,9 @@
 //!
 //! `c + 1 + share` bits for each of `n` YES keys and `2^-c` for each of `m` NO keys, and half a percent more for the ribbons.
 //! Every column is a bit for each YES key and halves the NO keys that pass, so there may be more of them than the rate asks
-//! for: `c` and the share are those that take the least space. That is at most 1.036 times the least that is possible if
-//! there are up to `1 / (2 rate)` NO keys for each YES key, and at most 1.057 times with more of them (see [`bound`](super::bound)).
+//! for: `c` and the share are those that take the least space. For rates that are powers of two that is at most 1.036 times the
+//! least that is possible if there are up to `1 / (2 rate)` NO keys for each YES key, and at most 1.066 times with more of them;
+//! for other rates at most 1.075 times (see [`bound`](super::bound)).
 //!
 //! # Source
 //!

@@ -25,16 +25,18 @@ mod persist;
 
 pub use persist::View;
 
+use super::YesNoList;
 use super::frozen::FrozenYesNoList;
 use super::keys::ListKeys;
 use super::name::name_after;
 use super::progress::{Phase, Progress, Watch};
 use super::sieve::Sieve;
-use crate::error::{ApplyError, ListError};
+use crate::error::{ApplyError, FreezeError, ListError};
 use crate::filter::macros::{cloned, shown};
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
+use crate::reverse_map::ReverseMap;
 
 /// What a delta uses of the part of the error rate that is left.
 const PART_OF_REST: f64 = 1.0 / 16.0;
@@ -123,6 +125,17 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
         yes.into_iter().for_each(|key| keys.yes(&key));
         no.into_iter().for_each(|key| keys.no(&key));
         self.delta_of(&keys, |_| ())
+    }
+
+    /// What makes of this list a snapshot of a [`YesNoList`] as it is now: of the keys in its map. See
+    /// [`freeze`](super::frozen::Builder::freeze).
+    ///
+    /// The list does not know which keys were removed from it, so this is [`delta`](Self::delta) in that respect. To name them,
+    /// add the list to [`ListKeys`] and the removed keys after it.
+    pub fn delta_to<M: ReverseMap>(&self, list: &YesNoList<M>) -> Result<Delta, FreezeError<M::Error>> {
+        let mut keys = ListKeys::new(self.hasher().clone());
+        keys.add_list(list).map_err(FreezeError::Map)?;
+        Ok(self.delta_of(&keys, |_| ())?)
     }
 
     /// What makes of this list the one of these keys, of which those that were [removed](ListKeys::removed) answer No. `progress`

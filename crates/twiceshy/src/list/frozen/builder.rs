@@ -2,14 +2,16 @@
 
 use super::FrozenYesNoList;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::error::ListError;
+use crate::error::{FreezeError, ListError};
 use crate::filter::settings::{DEFAULT_ERROR_RATE, check_rate, hasher_or_random};
 use crate::hash::Hasher;
 use crate::key::Key;
+use crate::list::YesNoList;
 use crate::list::keys::{ListKeys, Pair};
 use crate::list::name::name_after;
 use crate::list::progress::{Phase, Progress, Watch, Watched};
 use crate::list::sieve::Sieve;
+use crate::reverse_map::ReverseMap;
 
 /// The smallest error rate: a ribbon has 64 columns at most, and deltas need some more than the list.
 pub(super) const LEAST_RATE: f64 = 1.0 / (1u64 << 40) as f64;
@@ -71,6 +73,31 @@ impl Builder {
         yes.into_iter().for_each(|key| keys.yes(&key));
         no.into_iter().for_each(|key| keys.no(&key));
         self.build_keys(&keys, |_| ())
+    }
+
+    /// A snapshot of a list that changes: of the keys in its map.
+    ///
+    /// It gets a hash key of its own, so that whoever has the snapshot does not know that of the list.
+    ///
+    /// ```
+    /// use twiceshy::{FrozenYesNoList, YesNoList};
+    ///
+    /// let mut list = YesNoList::builder().from_lists(["worm", "virus"], ["moth"])?;
+    /// let mut shipped = FrozenYesNoList::builder().error_rate(0.01).freeze(&list)?;
+    /// assert!(shipped.query("virus").is_yes());
+    ///
+    /// list.move_to_no("virus")?;
+    /// shipped.apply(shipped.delta_to(&list)?)?;
+    /// assert!(shipped.query("virus").is_no());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn freeze<M: ReverseMap>(
+        self,
+        list: &YesNoList<M>,
+    ) -> Result<FrozenYesNoList, FreezeError<M::Error>> {
+        let mut keys = ListKeys::new(hasher_or_random(self.hasher.clone()).map_err(ListError::from)?);
+        keys.add_list(list).map_err(FreezeError::Map)?;
+        Ok(self.build_keys(&keys, |_| ())?)
     }
 
     /// The list of these keys, hashed as they are; another hasher in the settings does not count. `progress` hears how far it is,

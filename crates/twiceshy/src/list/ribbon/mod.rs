@@ -234,9 +234,9 @@ impl Ribbon {
     }
 }
 
-/// Rows at which an equation can start, of so many groups.
+/// Rows at which an equation can start, of so many groups, of which there are at least the fewest.
 fn starts(groups: u32) -> u64 {
-    GROUP as u64 * u64::from(groups + 1 - Ribbon::FEWEST_GROUPS)
+    GROUP as u64 * u64::from(groups - (Ribbon::FEWEST_GROUPS - 1))
 }
 
 /// Bytes for the codes of so many starts.
