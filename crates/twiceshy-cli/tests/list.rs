@@ -710,6 +710,17 @@ fn a_key_may_have_ten_megabytes() {
     }
 }
 
+/// Real data are fetched, not kept here.
+#[test]
+fn the_example_needs_npm_and_says_so() {
+    let sandbox = Sandbox::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/disposable-domains");
+    let output = sandbox.command("/bin/bash").arg(script).env("PATH", sandbox.path("")).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && message.contains("npm is missing"), "{message}");
+    assert_eq!(sandbox.names(), [""; 0]);
+}
+
 /// The objects that docs/cli.md shows are those that are printed.
 #[test]
 fn json_is_as_documented() {

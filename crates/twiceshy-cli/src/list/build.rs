@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use twiceshy::error::{ListError, RebuildError};
-use twiceshy::list::{Answer, ListKeys, Phase, Progress};
+use twiceshy::list::{ListKeys, Phase, Progress};
 use twiceshy::{FrozenYesNoList, Hasher, YesNoList};
 
 use super::file::{self, KeyedList};
@@ -121,9 +121,4 @@ pub(super) fn watched<T>(build: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T
     });
     bar.finish_and_clear();
     built
-}
-
-/// A key on its list.
-pub(super) fn listed(keys: &mut ListKeys, key: &[u8], side: Answer) {
-    if side.is_yes() { keys.yes(key) } else { keys.no(key) }
 }

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use indicatif::ProgressBar;
 use twiceshy::list::ListKeys;
 
-use super::build::{listed, watched};
+use super::build::watched;
 use super::file;
 use super::info::Info;
 use crate::input::Keys;
@@ -57,7 +56,8 @@ pub(super) fn delta(args: &DeltaArgs) -> anyhow::Result<Outcome> {
     let frozen = file::load_frozen(&args.frozen)?;
     let mut keys = ListKeys::new(frozen.hasher().clone());
     for path in &args.removed {
-        Keys::Lines(vec![path]).for_each_chunk(&ProgressBar::hidden(), |chunk| {
+        let lines = Keys::Lines(vec![path]);
+        lines.for_each_chunk(&lines.progress("reading keys"), |chunk| {
             chunk.iter().for_each(|key| keys.removed(key));
             Ok(())
         })?;
@@ -65,7 +65,7 @@ pub(super) fn delta(args: &DeltaArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.before {
         file::load_keyed(path)?.iter().for_each(|(key, _)| keys.removed(key));
     }
-    file::load_keyed(&args.list)?.iter().for_each(|(key, side)| listed(&mut keys, key, side));
+    keys.add_list(&file::load_keyed(&args.list)?)?;
     let delta = watched(|progress| frozen.delta_of(&keys, progress))?;
     target.save(|path| delta.save(path))?;
     if frozen.deltas() + 1 >= MANY {
