@@ -9,32 +9,35 @@ use crate::input::{self, Keys};
 use crate::{Outcome, output};
 
 /// How answers are printed.
-pub(crate) struct Answers {
-    /// The answer that is worth the exit status 0.
-    pub(crate) positive: &'static str,
-    /// A tab and the key after each.
-    pub(crate) with_key: bool,
-    /// Only how many are positive.
-    pub(crate) count: bool,
-    /// As objects.
-    pub(crate) json: bool,
+#[derive(clap::Args)]
+pub(crate) struct AnswerArgs {
+    /// Print a tab and the key after each answer
+    #[arg(long)]
+    with_key: bool,
+    /// Print only how many keys are found
+    #[arg(long, conflicts_with = "with_key")]
+    count: bool,
+    /// Print an object for each key: {"answer":"no","key":"ant"}
+    #[arg(long, conflicts_with = "with_key")]
+    json: bool,
 }
 
-impl Answers {
-    /// Asks for all keys, some at a time, and prints what is answered.
+impl AnswerArgs {
+    /// Asks for all keys, some at a time, and prints what is answered. A key is found if the answer is the `positive` one.
     pub(crate) fn print(
         &self,
         keys: &Keys<'_>,
+        positive: &'static str,
         mut ask: impl FnMut(&[&[u8]]) -> anyhow::Result<Vec<&'static str>>,
     ) -> anyhow::Result<Outcome> {
         let mut out = output::stdout();
-        let (mut asked, mut positive) = (0, 0);
+        let (mut asked, mut found) = (0, 0);
         let is_typed = input::is_typed();
         // Answers are the progress.
         keys.for_each_chunk(&ProgressBar::hidden(), |keys| {
             let answers = ask(keys)?;
             asked += keys.len();
-            positive += answers.iter().filter(|&&answer| answer == self.positive).count();
+            found += answers.iter().filter(|&&answer| answer == positive).count();
             if !self.count {
                 let mut lines = keys.iter().zip(&answers);
                 output::written(lines.try_for_each(|(key, answer)| self.write(&mut out, key, answer)))?;
@@ -43,17 +46,17 @@ impl Answers {
         })?;
         if self.count {
             let written = if self.json {
-                let counts = [("keys", asked.into()), (self.positive, positive.into())];
+                let counts = [("keys", asked.into()), (positive, found.into())];
                 let counts: Map<_, _> =
                     counts.map(|(name, count)| (name.to_owned(), count)).into_iter().collect();
                 output::write_json(&mut out, &counts)
             } else {
-                writeln!(out, "{positive}")
+                writeln!(out, "{found}")
             };
             output::written(written)?;
         }
         output::written(out.flush())?;
-        Ok(if positive > 0 { Outcome::Done } else { Outcome::NotFound })
+        Ok(if found > 0 { Outcome::Done } else { Outcome::NotFound })
     }
 
     fn write(&self, out: &mut dyn Write, key: &[u8], answer: &str) -> io::Result<()> {

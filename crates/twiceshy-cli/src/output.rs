@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use indicatif::HumanCount;
@@ -33,6 +34,28 @@ pub(crate) fn told(result: anyhow::Result<()>) -> anyhow::Result<()> {
 /// Prints a value as a line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(|out| write_json(out, value))
+}
+
+/// Prints what there is to know of each of some files: in a line of JSON, or in a paragraph.
+pub(crate) fn print_about<T: Serialize>(
+    files: &[PathBuf],
+    json: bool,
+    about: impl Fn(&Path) -> anyhow::Result<T>,
+    write: impl Fn(&T, &mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    for (number, path) in files.iter().enumerate() {
+        let info = about(path)?;
+        if json {
+            print_json(&info)?;
+            continue;
+        }
+        let between = if number > 0 { "\n" } else { "" };
+        print(|out| {
+            out.write_all(between.as_bytes())?;
+            write(&info, out)
+        })?;
+    }
+    Ok(())
 }
 
 /// Writes a value as a line of JSON.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::file;
 use crate::Outcome;
-use crate::answers::Answers;
+use crate::answers::AnswerArgs;
 use crate::input::KeyArgs;
 
 #[derive(clap::Args)]
@@ -14,15 +14,8 @@ pub(crate) struct Args {
     file: PathBuf,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Print a tab and the key after each answer
-    #[arg(long)]
-    with_key: bool,
-    /// Print only how many keys may be in the filter
-    #[arg(long, conflicts_with = "with_key")]
-    count: bool,
-    /// Print an object for each key: {"answer":"maybe","key":"ant"}
-    #[arg(long, conflicts_with = "with_key")]
-    json: bool,
+    #[command(flatten)]
+    answers: AnswerArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -38,8 +31,7 @@ Examples:
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let filter = file::load(&args.file)?;
-    let answers = Answers { positive: "maybe", with_key: args.with_key, count: args.count, json: args.json };
-    answers.print(&args.keys.source(), |keys| {
+    args.answers.print(&args.keys.source(), "maybe", |keys| {
         let mut found = vec![false; keys.len()];
         filter.contains_batch(keys, &mut found);
         Ok(found.into_iter().map(|found| if found { "maybe" } else { "no" }).collect())

@@ -109,13 +109,15 @@ fn frozen(sides: &Sides, rate: f64) -> anyhow::Result<FrozenYesNoList> {
 pub(super) fn watched<T>(build: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
     let bar = progress::bar("building", Some(0));
     let built = build(&mut |progress| {
+        // Short: they are to fit in a line.
         bar.set_message(match progress.phase {
-            Phase::Compare => "asking the old list",
-            Phase::Approximate => "building, first stage",
-            Phase::Survivors => "asking the first stage",
-            Phase::Exact => "building, second stage",
-            _ => "checking every key",
+            Phase::Compare => "comparing",
+            Phase::Approximate | Phase::Exact => "building",
+            _ => "checking",
         });
+        if progress.done == 0 {
+            bar.reset_eta();
+        }
         bar.set_length(progress.of);
         bar.set_position(progress.done);
     });

@@ -34,25 +34,17 @@ Examples:
   twiceshy list info --json *.frozen | jq .ratio";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    for (number, path) in args.files.iter().enumerate() {
-        let kind = file::kind_of(path)?;
-        let info = match kind {
-            ListKind::Keyed => Info::of_keyed(path, &file::load_keyed(path)?),
-            ListKind::Frozen => Info::of_frozen(path, &file::load_frozen(path)?),
-            ListKind::Delta => Info::of_delta(path, &file::load_delta(path)?),
-        };
-        let info = Info { format_version: Some(kinds::identity(path, "list")?.version), ..info };
-        if args.json {
-            output::print_json(&info)?;
-        } else {
-            let between = if number > 0 { "\n" } else { "" };
-            output::print(|out| {
-                out.write_all(between.as_bytes())?;
-                info.write(out)
-            })?;
-        }
-    }
+    output::print_about(&args.files, args.json, about, Info::write)?;
     Ok(Outcome::Done)
+}
+
+fn about(path: &Path) -> anyhow::Result<Info> {
+    let info = match file::kind_of(path)? {
+        ListKind::Keyed => Info::of_keyed(path, &file::load_keyed(path)?),
+        ListKind::Frozen => Info::of_frozen(path, &file::load_frozen(path)?),
+        ListKind::Delta => Info::of_delta(path, &file::load_delta(path)?),
+    };
+    Ok(Info { format_version: Some(kinds::identity(path, "list")?.version), ..info })
 }
 
 /// What there is to know about a file of a list. What a kind does not have is left out.

@@ -6,7 +6,7 @@ use twiceshy::list::Answer;
 
 use super::file::{self, Asked};
 use crate::Outcome;
-use crate::answers::Answers;
+use crate::answers::AnswerArgs;
 use crate::input::NamedKeys;
 
 #[derive(clap::Args)]
@@ -19,15 +19,8 @@ pub(crate) struct Args {
     /// Print which list each key is on: yes, no or unlisted; needs a list with keys
     #[arg(long)]
     listed: bool,
-    /// Print a tab and the key after each answer
-    #[arg(long)]
-    with_key: bool,
-    /// Print only how many keys answer yes
-    #[arg(long, conflicts_with = "with_key")]
-    count: bool,
-    /// Print an object for each key: {"answer":"yes","key":"ant"}
-    #[arg(long, conflicts_with = "with_key")]
-    json: bool,
+    #[command(flatten)]
+    answers: AnswerArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -42,15 +35,15 @@ Examples:
   if twiceshy list query blocked.frozen -- \"$domain\" > /dev/null; then echo blocked; fi";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let answers = Answers { positive: "yes", with_key: args.with_key, count: args.count, json: args.json };
+    let source = args.keys.source();
     if args.listed {
         let list = file::load_keyed(&args.list)?;
-        return answers.print(&args.keys.source(), |keys| {
+        return args.answers.print(&source, "yes", |keys| {
             keys.iter().map(|key| Ok(list.lookup(key)?.map_or("unlisted", in_a_word))).collect()
         });
     }
     let list = Asked::load(&args.list)?;
-    answers.print(&args.keys.source(), |keys| Ok(list.answers(keys).into_iter().map(in_a_word).collect()))
+    args.answers.print(&source, "yes", |keys| Ok(list.answers(keys).into_iter().map(in_a_word).collect()))
 }
 
 const fn in_a_word(answer: Answer) -> &'static str {
