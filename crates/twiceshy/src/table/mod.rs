@@ -341,6 +341,12 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         mem::prefetch(self.bytes(), block_at + 64);
     }
 
+    /// Asks for the header that a hash needs.
+    #[inline(always)]
+    pub(crate) fn prefetch_header<C: Cpu>(&self, cpu: C, hash: u64) {
+        mem::prefetch(self.bytes(), self.shape.block_at(self.address.home(cpu, hash).block));
+    }
+
     /// The byte that a run is near if most slots are in use: as far into the block as its quotient.
     #[inline(always)]
     fn likely_at(&self, home: Home) -> usize {

@@ -221,14 +221,14 @@ pub(crate) fn meets<C: Cpu, B: AsRef<[u8]>>(
     home: Home,
     probe: Probe,
 ) -> bool {
-    if let Some(glance) = table.glance_at(cpu, home) {
+    if let Some(glance) = table.look_at(cpu, home) {
         let window = codec.of_string(table.address().window(cpu, probe.hash));
         let found = codec.found_at_glance(table, &glance, window);
         if found == 0 {
             return false;
         }
-        // A run of one is all that there is.
-        if glance.len() == 1
+        // A run in which no string repeats has nothing but heads.
+        if !table.repeats_at_glance(&glance, codec.suffix_mask)
             && let Some(slot) = table.only_found_at_glance(&glance, found)
         {
             return codec.is_in(slot, probe);

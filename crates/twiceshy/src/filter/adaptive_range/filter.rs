@@ -336,6 +336,11 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Partitioned for AdaptiveRangeFilter<K
     }
 
     #[inline(always)]
+    fn ask_header<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.core().table().prefetch_header(cpu, hash);
+    }
+
+    #[inline(always)]
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool {
         let core = self.core();
         match core.strings().own_at_glance(cpu, core.table(), home, asked.hash) {

@@ -428,6 +428,11 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Partitioned for RangeFilter<K, B> {
     }
 
     #[inline(always)]
+    fn ask_header<C: Cpu>(&self, cpu: C, hash: u64) {
+        self.boxes.table.prefetch_header(cpu, hash);
+    }
+
+    #[inline(always)]
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool {
         let Asked { hash, from, to, .. } = asked;
         boxes::meets(cpu, &self.boxes.table, self.boxes.codec, home, Probe { hash, from, to })

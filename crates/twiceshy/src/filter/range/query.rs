@@ -38,6 +38,9 @@ pub(crate) trait Partitioned: Hashes {
     /// And of one that is near.
     fn ask_near<C: Cpu>(&self, cpu: C, hash: u64);
 
+    /// Asks for the header that a hash needs.
+    fn ask_header<C: Cpu>(&self, cpu: C, hash: u64);
+
     /// Whether a partition may have one of these suffixes.
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool;
 }
@@ -158,8 +161,8 @@ impl<const SLOWLY: bool, F: Partitioned> Kernel for Two<'_, SLOWLY, F> {
             return cpu.outlined(Two::<true, F> { filter, partition, from, to });
         };
         // The second one's header is on its way while the first is looked at.
-        filter.ask_near(cpu, second);
-        let homes = (filter.home_now(cpu, first), filter.home(cpu, second));
+        filter.ask_header(cpu, second);
+        let homes = (filter.home_now(cpu, first), filter.home_now(cpu, second));
         let most = filter.cut().last_suffix();
         filter.meets(cpu, homes.0, Asked { partition, hash: first, from, to: most })
             || filter.meets(cpu, homes.1, Asked { partition: next, hash: second, from: 0, to })
