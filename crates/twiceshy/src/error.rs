@@ -501,7 +501,7 @@ pub enum ApplyError {
     /// The delta is for a list of that name, but under another hash key.
     #[error("the delta is for a list under another hash key: take the whole list")]
     DifferentHash,
-    /// The bytes of the delta are not those that it was made of.
+    /// The bytes of the delta are not those that it was made of, or the list would not keep its error rate with it.
     #[error("the delta is damaged: fetch it again")]
     Damaged,
     /// The list has as many deltas as it can have.

@@ -319,6 +319,21 @@ fn error_rates_of_lists_are_checked() {
     assert!(error.to_string().contains("an error rate of at most 0.005"), "{error}");
 }
 
+/// A delta that was made for a list of the same bytes, but with a higher error rate, would break that of this one.
+#[test]
+fn a_delta_that_breaks_the_error_rate_is_refused() {
+    let mut list = list(600, 20, 0.3);
+    let before = list.to_bytes();
+    let mut lax = before.clone();
+    put(&mut lax, OWN, &0.9f64.to_bits().to_le_bytes());
+    reseal(&mut lax);
+    let lax = FrozenYesNoList::from_bytes(&lax).unwrap();
+    assert_eq!(lax.name(), list.name());
+    let delta = lax.delta(0..650u64, 650..660u64).unwrap();
+    assert_eq!(list.apply(delta), Err(ApplyError::Damaged));
+    assert_eq!(list.to_bytes(), before);
+}
+
 /// A list has as many sieves as it has deltas, and one; a delta has one.
 #[test]
 fn a_delta_has_one_sieve() {

@@ -43,6 +43,10 @@ struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1 << 21)]
     queries: u64,
 
+    /// Measures this only
+    #[arg(long, value_name = "PART")]
+    part: Option<Part>,
+
     /// Prints JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -52,7 +56,15 @@ struct Args {
     plot: Option<PathBuf>,
 }
 
-/// All that is measured.
+/// What can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Part {
+    Sizes,
+    Deltas,
+    Speed,
+}
+
+/// All that is measured, or a part of it.
 #[derive(Debug, Serialize)]
 struct Report {
     /// Keys on both lists together.
@@ -62,7 +74,7 @@ struct Report {
     sizes: Vec<sizes::Row>,
     deltas: Vec<deltas::Row>,
     speed: Vec<speed::Row>,
-    building: speed::Building,
+    building: Option<speed::Building>,
 }
 
 /// The two lists of a run: so many numbers from 0 on, and so many from [`NO`](Keys::NO) on.
@@ -126,14 +138,20 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
 
 fn main() -> Result<(), Failure> {
     let args = Args::parse();
-    let report = Report {
-        keys: args.keys,
-        queries: args.queries,
-        sizes: sizes::measure(args.keys, args.queries)?,
-        deltas: deltas::measure(args.keys)?,
-        speed: speed::measure(args.keys)?,
-        building: speed::building(args.keys)?,
-    };
+    let Args { keys, queries, .. } = args;
+    let mut report =
+        Report { keys, queries, sizes: Vec::new(), deltas: Vec::new(), speed: Vec::new(), building: None };
+    let is_wanted = |part| args.part.is_none_or(|only| only == part);
+    if is_wanted(Part::Sizes) {
+        report.sizes = sizes::measure(keys, queries)?;
+    }
+    if is_wanted(Part::Deltas) {
+        report.deltas = deltas::measure(keys)?;
+    }
+    if is_wanted(Part::Speed) {
+        report.speed = speed::measure(keys)?;
+        report.building = Some(speed::building(keys)?);
+    }
     if let Some(path) = &args.plot {
         std::fs::write(path, plot::svg(&report))?;
     }

@@ -1,6 +1,8 @@
 //! Bits per YES key, and how many unlisted keys are a Yes.
 
 use serde::Serialize;
+use twiceshy::adaptive::Growth;
+use twiceshy::error::RebuildError;
 use twiceshy::list::least_bits;
 use twiceshy::{FrozenYesNoList, Hasher, YesNoList};
 
@@ -18,8 +20,25 @@ pub(crate) struct Row {
     pub(crate) paper_bits: f64,
     pub(crate) frozen: Measured,
     pub(crate) dynamic: Measured,
-    pub(crate) cascade: Measured,
-    pub(crate) clubcard: Measured,
+    /// The dynamic list that does not grow, and so has shorter fingerprints.
+    pub(crate) fixed: Measured,
+    pub(crate) cascade: Peer,
+    pub(crate) clubcard: Peer,
+}
+
+/// A list of another crate.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Peer {
+    #[serde(flatten)]
+    pub(crate) list: Measured,
+    /// Our frozen list with the error rate that this one turned out to have.
+    pub(crate) frozen: Measured,
+}
+
+impl Peer {
+    fn new(lists: Keys, queries: u64, list: Measured) -> Result<Self, Failure> {
+        Ok(Self { list, frozen: frozen(lists, queries, list.rate)? })
+    }
 }
 
 /// A list.
@@ -33,11 +52,6 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether it keeps an error rate, but for chance.
-    pub(crate) fn keeps(&self, rate: f64, queries: u64) -> bool {
-        self.rate <= rate + 4.0 * (rate / queries as f64).sqrt()
-    }
-
     /// Measures a list of so many bytes that was built in so many seconds and gives such answers. Wrong ones about listed keys
     /// are a failure.
     pub(crate) fn new(
@@ -63,8 +77,8 @@ pub(crate) fn measure(keys: u64, queries: u64) -> Result<Vec<Row>, Failure> {
     for ratio_log2 in RATIOS {
         let lists = Keys::new(keys, ratio_log2);
         // They have no error rate to choose.
-        let cascade = peers::cascade(lists, queries)?;
-        let clubcard = peers::clubcard(lists, queries)?;
+        let cascade = Peer::new(lists, queries, peers::cascade(lists, queries)?)?;
+        let clubcard = Peer::new(lists, queries, peers::clubcard(lists, queries)?)?;
         for rate_log2 in RATES {
             let rate = rate(rate_log2);
             let others = lists.no as f64 / lists.yes as f64;
@@ -74,7 +88,8 @@ pub(crate) fn measure(keys: u64, queries: u64) -> Result<Vec<Row>, Failure> {
                 least_bits: least_bits(lists.yes, lists.no, rate),
                 paper_bits: rate.recip().max(others).log2(),
                 frozen: frozen(lists, queries, rate)?,
-                dynamic: dynamic(lists, queries, rate)?,
+                dynamic: dynamic(lists, queries, rate, Growth::default())?,
+                fixed: dynamic(lists, queries, rate, Growth::Refuse)?,
                 cascade,
                 clubcard,
             });
@@ -90,10 +105,18 @@ pub(crate) fn frozen(lists: Keys, queries: u64, rate: f64) -> Result<Measured, F
     Measured::new(lists, queries, (list.to_bytes().len(), seconds), |key| list.query(&key).is_yes())
 }
 
-fn dynamic(lists: Keys, queries: u64, rate: f64) -> Result<Measured, Failure> {
-    let builder = YesNoList::builder().error_rate(rate).hasher(Hasher::fast_with_seed(7));
-    let (list, seconds) = timed(|| builder.from_lists(lists.yes(), lists.no()));
-    let list = list?;
+/// A dynamic list. One that must not grow gets the smallest size, in steps of a tenth, at which all fits.
+fn dynamic(lists: Keys, queries: u64, rate: f64, growth: Growth) -> Result<Measured, Failure> {
+    let builder = YesNoList::builder().error_rate(rate).growth(growth).hasher(Hasher::fast_with_seed(7));
+    let mut capacity = lists.yes;
+    let (list, seconds) = loop {
+        let builder = builder.clone().capacity(capacity);
+        let (list, seconds) = timed(|| builder.from_lists(lists.yes(), lists.no()));
+        match list {
+            Err(RebuildError::Full { .. }) if capacity < 4 * lists.yes => capacity += capacity.div_ceil(10),
+            list => break (list?, seconds),
+        }
+    };
     let bytes = list.filter().to_bytes().len();
     Measured::new(lists, queries, (bytes, seconds), |key| list.query(&key).is_yes())
 }

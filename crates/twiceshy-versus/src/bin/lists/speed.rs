@@ -60,14 +60,21 @@ pub(crate) fn measure(keys: u64) -> Result<Vec<Row>, Failure> {
     let yes: Vec<u64> = (0..QUERIES).map(|i| scatter(scatter(i | 1 << 51) % half)).collect();
     let unlisted: Vec<u64> = (0..QUERIES).map(|i| scatter(Keys::UNLISTED | i)).collect();
     let no: Vec<u64> = (0..QUERIES).map(|i| no(scatter(i | 1 << 52) % half)).collect();
-    let mixed = (0..).zip(&yes).zip(&unlisted);
-    let mixed =
-        mixed.map(|((i, &yes), &unlisted)| if scatter(i) % 2 == 0 { yes } else { unlisted }).collect();
+    let one_yes_of = |all: u64| -> Vec<u64> {
+        let keys = (0..).zip(&yes).zip(&unlisted);
+        keys.map(|((i, &yes), &unlisted)| if scatter(i) % all == 0 { yes } else { unlisted }).collect()
+    };
+    let (few, half_of_them) = (one_yes_of(100), one_yes_of(2));
 
     let mut rows = Vec::new();
-    for (keys, hashes) in
-        [("unlisted", unlisted), ("YES", yes), ("NO", no), ("half YES, half unlisted", mixed)]
-    {
+    let sorts = [
+        ("unlisted", unlisted),
+        ("NO", no),
+        ("1 % YES, 99 % unlisted", few),
+        ("YES", yes),
+        ("half YES, half unlisted", half_of_them),
+    ];
+    for (keys, hashes) in sorts {
         rows.push(by_turns(
             (keys, "one by one"),
             || hashes.iter().filter(|&&hash| list.query_hash(hash).is_yes()).count(),

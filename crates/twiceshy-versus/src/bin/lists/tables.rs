@@ -3,74 +3,82 @@
 use std::fmt::Write;
 
 use crate::deltas::Change;
-use crate::sizes::Measured;
-use crate::{Report, rate};
+use crate::sizes::{Peer, Row};
+use crate::{RATES, Report};
 
 pub(crate) fn markdown(report: &Report) -> String {
     let mut text = String::new();
-    let tables = [sizes, peers, deltas, speeds].map(|table| table(report));
-    tables.iter().for_each(|table| text += &format!("{table}\n"));
-    let building = &report.building;
-    let _ = writeln!(
-        text,
-        "Building a frozen list of {} YES and {} NO keys: {:.2} s, {:.0} ns per key.",
-        building.yes,
-        building.no,
-        building.seconds,
-        building.seconds * 1e9 / (building.yes + building.no) as f64
-    );
-    text
-}
-
-fn sizes(report: &Report) -> String {
-    let mut text = "| NO per YES | error rate | least | frozen | ratio | measured rate | dynamic | measured rate | paper, at least |\n\
-                    |---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for row in &report.sizes {
+    let tables = [
+        (report.sizes.is_empty(), sizes(report)),
+        (report.sizes.is_empty(), peers(report)),
+        (report.deltas.is_empty(), deltas(report)),
+        (report.speed.is_empty(), speeds(report)),
+    ];
+    for (_, table) in tables.iter().filter(|(is_empty, _)| !is_empty) {
+        text += &format!("{table}\n");
+    }
+    if let Some(building) = &report.building {
         let _ = writeln!(
             text,
-            "| {} | 2^-{} | {:.2} | {:.2} | {:.3} | {} | {:.2} | {} | {:.2} |",
-            row.lists.ratio(),
-            row.rate_log2,
-            row.least_bits,
-            row.frozen.bits,
-            row.frozen.bits / row.least_bits,
-            share(row.frozen.rate),
-            row.dynamic.bits,
-            share(row.dynamic.rate),
-            row.paper_bits
+            "Building a frozen list of {} YES and {} NO keys: {:.2} s, {:.0} ns per key.",
+            building.yes,
+            building.no,
+            building.seconds,
+            building.seconds * 1e9 / (building.yes + building.no) as f64
         );
     }
     text
 }
 
-/// One line for each ratio: what the peers take does not depend on a rate. The frozen list beside them has the highest rate that
-/// was measured which is not above that of the peer.
-fn peers(report: &Report) -> String {
-    let mut text = "| NO per YES | cascade | its rate | frozen, with at most that rate | clubcard | its rate | frozen, with at most that rate |\n\
-                    |---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for rows in report.sizes.chunk_by(|one, other| one.lists.ratio_log2 == other.lists.ratio_log2) {
-        let frozen = |peer: &Measured| {
-            let fits = rows.iter().find(|row| rate(row.rate_log2) <= peer.rate.max(rate(12)));
-            let is_asked_for = rows.iter().any(|row| peer.keeps(rate(row.rate_log2), report.queries));
-            match fits {
-                Some(row) if is_asked_for => format!("{:.2} (2^-{})", row.frozen.bits, row.rate_log2),
-                _ => "none: its rate is above 2^-7".into(),
-            }
-        };
-        let (cascade, clubcard) = (&rows[0].cascade, &rows[0].clubcard);
+/// What a table of sizes shows, and how it writes a row.
+type Cells = (&'static str, fn(&Row) -> String);
+
+const SIZES: [Cells; 6] = [
+    ("Least possible, and what the paper's list has but for a constant", |row| {
+        format!("{:.2}, {:.2}", row.least_bits, row.paper_bits)
+    }),
+    ("Frozen list, and how many times the least", |row| {
+        format!("{:.2} ({:.3}×)", row.frozen.bits, row.frozen.bits / row.least_bits)
+    }),
+    ("Dynamic list that grows, its filter", |row| format!("{:.1}", row.dynamic.bits)),
+    ("Dynamic list of a fixed size, its filter", |row| format!("{:.1}", row.fixed.bits)),
+    ("Unlisted keys that the frozen list answers Yes, measured", |row| share(row.frozen.rate)),
+    ("Unlisted keys that the dynamic lists answer Yes, growing and fixed, measured", |row| {
+        format!("{}, {}", share(row.dynamic.rate), share(row.fixed.rate))
+    }),
+];
+
+/// A table for each list: a line for each ratio, a column for each error rate. Sizes are bits per YES key.
+fn sizes(report: &Report) -> String {
+    let mut text = String::new();
+    for (title, cell) in SIZES {
         let _ = writeln!(
             text,
-            "| {} | {:.2} | {} | {} | {:.2} | {} | {} |",
-            rows[0].lists.ratio(),
-            cascade.bits,
-            share(cascade.rate),
-            frozen(cascade),
-            clubcard.bits,
-            share(clubcard.rate),
-            frozen(clubcard)
+            "{title}:\n\n| NO per YES |{}",
+            RATES.map(|rate| format!(" 2^-{rate} |")).concat()
         );
+        let _ = writeln!(text, "|---|{}", "---|".repeat(RATES.len()));
+        for rows in report.sizes.chunk_by(|one, other| one.lists.ratio_log2 == other.lists.ratio_log2) {
+            let cells: String = rows.iter().map(|row| format!(" {} |", cell(row))).collect();
+            let _ = writeln!(text, "| {} |{cells}", rows[0].lists.ratio());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// One line for each ratio: what the peers take does not depend on a rate.
+fn peers(report: &Report) -> String {
+    let mut text =
+        "| NO per YES | cascade | its rate | frozen, same rate | clubcard | its rate | frozen, same rate |\n\
+                    |---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for rows in report.sizes.chunk_by(|one, other| one.lists.ratio_log2 == other.lists.ratio_log2) {
+        let _ = write!(text, "| {} |", rows[0].lists.ratio());
+        for Peer { list, frozen } in [&rows[0].cascade, &rows[0].clubcard] {
+            let _ = write!(text, " {:.2} | {} | {:.2} |", list.bits, share(list.rate), frozen.bits);
+        }
+        text.push('\n');
     }
     text
 }
@@ -116,7 +124,7 @@ fn speeds(report: &Report) -> String {
 fn share(rate: f64) -> String {
     match rate {
         0.0 => "0".into(),
-        rate if rate > 0.4 => format!("{:.0} %", rate * 100.0),
+        rate if rate > 0.2 => format!("{:.0} %", rate * 100.0),
         rate => format!("2^{:.2}", rate.log2()),
     }
 }

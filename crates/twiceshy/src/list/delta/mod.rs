@@ -26,7 +26,7 @@ mod persist;
 pub use persist::View;
 
 use super::YesNoList;
-use super::frozen::FrozenYesNoList;
+use super::frozen::{FrozenYesNoList, either};
 use super::keys::ListKeys;
 use super::name::name_after;
 use super::progress::{Phase, Progress, Watch};
@@ -198,7 +198,9 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
         if self.deltas() == MOST_DELTAS {
             return Err(ApplyError::TooMany { most: MOST_DELTAS });
         }
-        if name_after(delta.before, &delta.sieve) != delta.after {
+        if name_after(delta.before, &delta.sieve) != delta.after
+            || either(self.expected_error_rate(), delta.sieve.rate()) > self.error_rate()
+        {
             return Err(ApplyError::Damaged);
         }
         self.take_over(delta.sieve, delta.after, delta.yes, delta.no);

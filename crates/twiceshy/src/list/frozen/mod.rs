@@ -143,7 +143,7 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     /// The probability that a key on neither list answers Yes. Every delta brings it nearer to
     /// [`error_rate`](Self::error_rate), and never beyond.
     pub fn expected_error_rate(&self) -> f64 {
-        self.sieves().map(Sieve::rate).fold(0.0, |one, other| one + other - 2.0 * one * other)
+        self.sieves().map(Sieve::rate).fold(0.0, either)
     }
 
     /// How many deltas were applied.
@@ -199,6 +199,11 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     fn right_name(&self) -> u64 {
         self.sieves().fold(0, |before, sieve| name_after(before, sieve))
     }
+}
+
+/// The probability that exactly one of two things happens, which have nothing to do with each other.
+pub(super) fn either(one: f64, other: f64) -> f64 {
+    one + other - 2.0 * one * other
 }
 
 /// Whether the answer is Yes, for a hash whose first word is at hand.

@@ -112,6 +112,20 @@ fn what_two_slices_have_in_common_is_found() {
     }
 }
 
+/// Building ends with asking for every key; a list that is wrong about some does not get out.
+#[test]
+fn a_list_that_is_wrong_is_noticed() {
+    let list = list_of(good, 0.001, 0..1_000, 1_000..3_000).unwrap();
+    let pairs = |numbers: std::ops::Range<u64>| -> Vec<Pair> {
+        numbers.map(|number| [0, 1].map(|index| good(&number.to_le_bytes(), index))).collect()
+    };
+    let (yes, no) = (pairs(0..1_000), pairs(1_000..3_000));
+    let verify = |keys: &[(&[Pair], bool)]| list.verify(keys, &mut Watch(&mut |_| ()));
+    verify(&[(&yes, true), (&no, false)]).unwrap();
+    let wrong = verify(&[(&yes, true), (&no[..7], true), (&yes[..5], false)]);
+    assert!(matches!(wrong, Err(ListError::Unverified { wrong: 12 })), "{wrong:?}");
+}
+
 /// What is read from a description is the sieve that it describes.
 #[test]
 fn descriptions_come_back() {
