@@ -300,12 +300,15 @@ impl Kernel for Survivors<'_, '_> {
     type Output = Vec<u64>;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Vec<u64> {
-        let Self { stage, bytes, mut hashes, watched } = self;
-        hashes.retain(|&hash| {
+        let Self { stage, bytes, hashes, watched } = self;
+        let mut left = Vec::new();
+        for hash in hashes {
             watched.add(1);
-            stage.matches(cpu, bytes, hash)
-        });
-        hashes
+            if stage.matches(cpu, bytes, hash) {
+                left.push(hash);
+            }
+        }
+        left
     }
 }
 

@@ -26,6 +26,27 @@ trait Subject: Sized + Debug {
     fn copied(bytes: &[u8]) -> Result<Self, ReadError>;
 }
 
+/// What has the same name for both.
+macro_rules! ways_to_read {
+    () => {
+        fn read(reader: impl Read) -> Result<Self, ReadError> {
+            Self::read_from(reader)
+        }
+
+        fn from_slice(bytes: &[u8]) -> Result<Self, ReadError> {
+            Self::from_bytes(bytes)
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            self.to_bytes()
+        }
+
+        fn copied(bytes: &[u8]) -> Result<Self, ReadError> {
+            Self::view(bytes)?.to_filter()
+        }
+    };
+}
+
 impl Subject for FrozenYesNoList {
     const KIND: FilterKind = FilterKind::FrozenList;
 
@@ -37,17 +58,7 @@ impl Subject for FrozenYesNoList {
         lists.iter().map(|list| list.to_bytes()).collect()
     }
 
-    fn read(reader: impl Read) -> Result<Self, ReadError> {
-        Self::read_from(reader)
-    }
-
-    fn from_slice(bytes: &[u8]) -> Result<Self, ReadError> {
-        Self::from_bytes(bytes)
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        self.to_bytes()
-    }
+    ways_to_read! {}
 
     fn interrogated(bytes: &[u8]) -> Result<bool, ReadError> {
         let view = Self::view(bytes)?;
@@ -60,10 +71,6 @@ impl Subject for FrozenYesNoList {
         let _ =
             (view.query_hash(u64::MAX), view.query_hash(0), view.expected_error_rate(), format!("{view:?}"));
         Ok(view.validate().is_ok())
-    }
-
-    fn copied(bytes: &[u8]) -> Result<Self, ReadError> {
-        Self::view(bytes)?.to_filter()
     }
 }
 
@@ -80,17 +87,7 @@ impl Subject for Delta {
         deltas.into_iter().map(|delta| delta.unwrap().to_bytes()).collect()
     }
 
-    fn read(reader: impl Read) -> Result<Self, ReadError> {
-        Self::read_from(reader)
-    }
-
-    fn from_slice(bytes: &[u8]) -> Result<Self, ReadError> {
-        Self::from_bytes(bytes)
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        self.to_bytes()
-    }
+    ways_to_read! {}
 
     /// To ask a delta is to apply it, which must find every damage of it.
     fn interrogated(bytes: &[u8]) -> Result<bool, ReadError> {
@@ -109,10 +106,6 @@ impl Subject for Delta {
         }
         let _ = (0..600u64).filter(|key| list.query(key).is_yes()).count();
         Ok(valid)
-    }
-
-    fn copied(bytes: &[u8]) -> Result<Self, ReadError> {
-        Self::view(bytes)?.to_filter()
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn measure(keys: u64) -> Result<Vec<Row>, Failure> {
 
 fn row(lists: Keys, rate_log2: i32, list: &FrozenYesNoList, change: Change) -> Result<Row, Failure> {
     // Every thousandth key.
-    let changes = |key: &u64| key % 1_000 == 0;
+    let changes = |key: &u64| key.is_multiple_of(1_000);
     let mut keys = ListKeys::new(list.hasher().clone());
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     for key in lists.yes() {

@@ -5,7 +5,7 @@ use twiceshy_plot::{Across, Canvas, LineChart, Point, Scale, Series};
 use crate::sizes::Row;
 use crate::{RATES, Report};
 
-const SIZE: (f64, f64) = (540.0, 380.0);
+const SIZE: (f64, f64) = (550.0, 380.0);
 const TOP: f64 = 64.0;
 
 /// What a line shows of a row.
@@ -57,7 +57,7 @@ fn chart(report: &Report, rate_log2: i32, up: Scale) -> LineChart {
     });
     LineChart {
         size: SIZE,
-        margins: (36.0, 150.0),
+        margins: (36.0, 170.0),
         top: 0.0,
         across: Across::Places {
             names: rows.iter().map(|row| row.lists.ratio()).collect(),

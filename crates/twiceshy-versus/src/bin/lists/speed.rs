@@ -62,7 +62,8 @@ pub(crate) fn measure(keys: u64) -> Result<Vec<Row>, Failure> {
     let no: Vec<u64> = (0..QUERIES).map(|i| no(scatter(i | 1 << 52) % half)).collect();
     let one_yes_of = |all: u64| -> Vec<u64> {
         let keys = (0..).zip(&yes).zip(&unlisted);
-        keys.map(|((i, &yes), &unlisted)| if scatter(i) % all == 0 { yes } else { unlisted }).collect()
+        keys.map(|((i, &yes), &unlisted)| if scatter(i).is_multiple_of(all) { yes } else { unlisted })
+            .collect()
     };
     let (few, half_of_them) = (one_yes_of(100), one_yes_of(2));
 

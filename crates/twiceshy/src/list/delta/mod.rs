@@ -17,8 +17,9 @@
 //!
 //! # Cost
 //!
-//! With 0.1 % of all YES keys new and 0.1 % removed: 0.4 to 0.8 % of the list, from 100 kB on (below, the 170 bytes of header
-//! and directory begin to count). Every delta costs a query some 60 instructions. A new list is worth it when its deltas are a
+//! With 0.1 % of the keys on either list replaced by others: 0.4 to 0.6 % of the list, from 100 kB on (below, header and directory
+//! begin to count: `docs/lists.md`). Every delta costs a query some 130 instructions, where one without
+//! deltas takes 110; the first one 60 more. A new list is worth it when its deltas are a
 //! quarter of it, or when there are more than ten.
 
 mod persist;

@@ -166,9 +166,11 @@ impl<B: AsRef<[u8]>> Kernel for ToldApart<'_, '_, B> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Self::Output {
         let Self { list, keys, yes, watched } = self;
-        keys.iter().partition(|words| {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for words in keys {
             watched.add(1);
-            list.says(cpu, *words) == yes
-        })
+            if list.says(cpu, words) == yes { good.push(*words) } else { bad.push(*words) }
+        }
+        (good, bad)
     }
 }

@@ -105,11 +105,14 @@ pub(in crate::list) fn sieve_parts<'a, B: AsRef<[u8]> + 'a>(
     Parts::new(kind, header, Front::Directory(directory.len() as u64), directory, all)
 }
 
+/// A header, and sieves.
+type Described<B> = (Header, Vec<Sieve<B>>);
+
 /// What a header of something that has sieves says, and the sieves, of which there is at least one.
 pub(in crate::list) fn read_sieves<S: Source>(
     first: &First,
     source: S,
-) -> Result<(Header, Vec<Sieve<S::Bytes>>), ReadError> {
+) -> Result<Described<S::Bytes>, ReadError> {
     let (header, directory_bytes) = first.without_table()?;
     let most = (MOST_DELTAS + 1) * Sieve::MOST_DESCRIBED;
     let fits = (1..=most as u64).contains(&directory_bytes);

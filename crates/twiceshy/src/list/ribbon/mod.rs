@@ -159,7 +159,7 @@ impl Ribbon {
     /// Where the equation of a key starts.
     #[inline(always)]
     pub(super) fn start(&self, hash: u64) -> usize {
-        (u128::from(hash) * u128::from(self.starts) >> 64) as usize
+        ((u128::from(hash) * u128::from(self.starts)) >> 64) as usize
     }
 
     /// Whether a key whose equation starts there is in this ribbon, and not bumped to another.
