@@ -159,20 +159,20 @@ fn the_filter_of_a_file_is_read_without_the_rows() {
     let path = folder.path().join("list");
     let list = some_list();
     list.save(&path).unwrap();
-    let good = std::fs::read(&path).unwrap();
+    let good = fs::read(&path).unwrap();
     let filter_bytes = list.filter().to_bytes();
     assert_eq!(List::load_filter(&path).unwrap().to_bytes(), filter_bytes);
     let end = good.len();
     for len in [0, 8, 127, filter_bytes.len() - 1, filter_bytes.len(), filter_bytes.len() + 31, end - 1] {
-        std::fs::write(&path, &good[..len]).unwrap();
+        fs::write(&path, &good[..len]).unwrap();
         assert!(matches!(List::load_filter(&path), Err(ReadError::Length { .. })), "{len}");
     }
-    std::fs::write(&path, [&good[..], b"x"].concat()).unwrap();
+    fs::write(&path, [&good[..], b"x"].concat()).unwrap();
     assert!(matches!(List::load_filter(&path), Err(ReadError::Length { .. })));
     for at in (0..filter_bytes.len() + 32).step_by(7) {
         let mut bad = good.clone();
         bad[at] ^= 1;
-        std::fs::write(&path, &bad).unwrap();
+        fs::write(&path, &bad).unwrap();
         assert!(List::load_filter(&path).is_err(), "byte {at}");
     }
 }
