@@ -9,11 +9,11 @@
 use libfuzzer_sys::fuzz_target;
 use twiceshy::adaptive::{Insertion, Query};
 use twiceshy::any::FilterKind;
-use twiceshy::list::{Answer, ListFilter};
+use twiceshy::list::{Answer, Delta, ListFilter};
 use twiceshy::reverse_map::{MemoryMap, Rows};
 use twiceshy::{
-    AdaptiveFilter, AdaptiveRangeFilter, AdaptiveRangeSet, AdaptiveSet, AnyFilter, ExpandableFilter, Hasher,
-    QuotientFilter, RangeFilter, YesNoList,
+    AdaptiveFilter, AdaptiveRangeFilter, AdaptiveRangeSet, AdaptiveSet, AnyFilter, ExpandableFilter,
+    FrozenYesNoList, Hasher, QuotientFilter, RangeFilter, YesNoList,
 };
 use twiceshy_testkit::file::field::*;
 use twiceshy_testkit::file::{put, reseal, rows_of_set, slots_of};
@@ -25,6 +25,8 @@ const EXPANDABLE: u8 = FilterKind::Expandable as u8;
 const ADAPTIVE_RANGE: u8 = FilterKind::AdaptiveRange as u8;
 const RANGE: u8 = FilterKind::Range as u8;
 const LIST: u8 = FilterKind::List as u8;
+const FROZEN: u8 = FilterKind::FrozenList as u8;
+const DELTA: u8 = FilterKind::ListDelta as u8;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&mode, rest)) = data.split_first() else { return };
@@ -36,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
             let mut bytes = rest.to_vec();
             // A file of an expandable filter, of one of ranges, or of a list, stays one.
             let kind = match bytes.get(KIND) {
-                Some(&kept @ (EXPANDABLE | ADAPTIVE_RANGE | RANGE | LIST)) => kept,
+                Some(&kept @ (EXPANDABLE | ADAPTIVE_RANGE | RANGE | LIST | FROZEN | DELTA)) => kept,
                 _ => kind,
             };
             seal(&mut bytes, kind);
@@ -108,6 +110,8 @@ fn examine_all(bytes: &[u8]) {
     examine_adaptive_range(bytes);
     examine_set(bytes);
     examine_list(bytes);
+    examine_frozen(bytes);
+    examine_delta(bytes);
     // What is an adaptive filter is that of a list, if it has no tags.
     if bytes.get(KIND) == Some(&ADAPTIVE) {
         let mut list = bytes.to_vec();
@@ -155,6 +159,54 @@ fn examine_list(bytes: &[u8]) {
     ));
     let valid = view.validate().is_ok();
     assert_eq!(ListFilter::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
+}
+
+/// Any bytes as a frozen list: queries end, all ways to read it agree, and it is written as it was.
+fn examine_frozen(bytes: &[u8]) {
+    let Ok(view) = FrozenYesNoList::view(bytes) else {
+        assert!(FrozenYesNoList::from_bytes(bytes).is_err());
+        return;
+    };
+    let keys: Vec<u64> = hashes().collect();
+    let (mut answers, mut by_hash) = (vec![Answer::No; keys.len()], vec![Answer::No; keys.len()]);
+    view.query_batch(&keys, &mut answers);
+    view.query_hash_batch(&keys, &mut by_hash);
+    for ((key, answer), by_hash) in keys.iter().zip(answers).zip(by_hash) {
+        assert_eq!((view.query(key), view.query_hash(*key)), (answer, by_hash));
+    }
+    std::hint::black_box((view.expected_error_rate(), view.least_bits(), format!("{view:?}")));
+    let valid = view.validate().is_ok();
+    assert_eq!(FrozenYesNoList::read_from(bytes).is_ok(), valid, "read_from and validate disagree");
+    if let Ok(list) = FrozenYesNoList::from_bytes(bytes) {
+        assert!(valid && list.expected_error_rate() <= list.error_rate());
+        assert_eq!(list.to_bytes(), bytes, "reading and writing changes bytes");
+    }
+}
+
+/// Any bytes as a delta: to a list that it names it is applied or not, and queries end.
+fn examine_delta(bytes: &[u8]) {
+    let Ok(view) = Delta::view(bytes) else {
+        assert!(Delta::from_bytes(bytes).is_err());
+        return;
+    };
+    let valid = view.validate().is_ok();
+    let list = FrozenYesNoList::builder().hasher(Hasher::fast()).build(0..40u64, 40..90u64).expect("small");
+    // Bytes that name this list, and what it becomes.
+    let mut named = bytes.to_vec();
+    put(&mut named, OWN, &list.name().to_le_bytes());
+    seal(&mut named, DELTA);
+    let list = list.to_bytes();
+    for bytes in [bytes, &named] {
+        let mut list = FrozenYesNoList::view(&list).expect("what was written").into_list();
+        if let Ok(view) = Delta::view(bytes) {
+            std::hint::black_box(list.apply(view.into_delta()).is_ok());
+        }
+        let _ = hashes().filter(|hash| list.query_hash(*hash).is_yes()).count();
+    }
+    assert_eq!(Delta::from_bytes(bytes).is_ok(), valid, "from_bytes and validate disagree");
+    if let Ok(delta) = Delta::from_bytes(bytes) {
+        assert_eq!(delta.to_bytes(), bytes, "reading and writing changes bytes");
+    }
 }
 
 /// Any bytes as a range filter: queries end, and what was read works.

@@ -14,7 +14,7 @@ mod disk;
 use std::time::{Duration, Instant};
 
 use twiceshy::YesNoList;
-use twiceshy::list::Answer;
+use twiceshy::list::{Answer, least_bits};
 use twiceshy::reverse_map::MemoryMap;
 use twiceshy_store::files::Folder;
 use twiceshy_store::{EngineKind, YesNoStore};
@@ -58,11 +58,6 @@ fn main() {
     }
 }
 
-/// The least bits per YES key that any list can have: theorem 7 of *Adaptive Quotient Filters*.
-fn least_bits(yes: f64, no: f64, rate: f64) -> f64 {
-    (1.0 / rate).max(no / yes).log2() + std::f64::consts::LOG2_E * (rate * no / yes).min(1.0)
-}
-
 /// Bits per YES key: made at once, made key by key, and the least that is possible.
 fn filters(keys: u64) {
     println!("Bits of the filter per YES key, {keys} keys on both lists together\n");
@@ -90,7 +85,7 @@ fn filters(keys: u64) {
                 "| {ratio} | 2^-{exponent} | {:.2} | {:.2} | {:.2} | 2^-{:.2} |",
                 bits(&list),
                 bits(&added),
-                least_bits(yes as f64, (keys - yes) as f64, rate),
+                least_bits(yes, keys - yes, rate),
                 -(wrong as f64 / asked as f64).log2(),
             );
         }

@@ -120,3 +120,34 @@ fn range_filters_keep_their_rates_and_a_truncating_one_does_not() {
     let tables = String::from_utf8(output.stdout).expect("text");
     assert!(tables.contains("| truncating |") && tables.contains("| adaptive, full | 3 |"), "{tables}");
 }
+
+/// Lists of a few keys: no listed key is wrong, or the program fails.
+#[test]
+fn sizes_of_lists_are_measured_and_drawn() {
+    let plot = std::env::temp_dir().join(format!("twiceshy-lists-{}.svg", std::process::id()));
+    let path = plot.to_str().expect("a plain path");
+    let program = env!("CARGO_BIN_EXE_lists");
+    let run = |arguments: &[&str]| {
+        let output =
+            Command::new(program).args(["--keys", "2000", "--queries", "4096"]).args(arguments).output();
+        let output = output.expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let report: Value =
+        serde_json::from_slice(&run(&["--part", "sizes", "--json", "--plot", path])).expect("valid JSON");
+    let rows = report["sizes"].as_array().expect("rows");
+    assert_eq!(rows.len(), 48);
+    for row in rows {
+        let number = |list: &str, field: &str| row[list][field].as_f64().expect("a number");
+        assert!(number("frozen", "bits") >= row["least_bits"].as_f64().expect("a number"), "{row}");
+        for list in ["frozen", "dynamic", "fixed", "cascade", "clubcard"] {
+            assert!((0.0..=1.0).contains(&number(list, "rate")) && number(list, "bits") > 0.0, "{row}");
+        }
+    }
+    let svg = std::fs::read_to_string(&plot).expect("the plot was written");
+    std::fs::remove_file(&plot).expect("the plot can be removed");
+    assert!(svg.starts_with("<svg") && svg.contains("frozen list"));
+    let tables = String::from_utf8(run(&["--part", "deltas"])).expect("text");
+    assert_eq!(tables.lines().filter(|line| line.starts_with("| 1/16 | 2^-")).count(), 2, "{tables}");
+}

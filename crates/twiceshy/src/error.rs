@@ -419,3 +419,95 @@ pub enum SetError<E> {
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
+
+/// Why a YES/NO list, or a delta of one, could not be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListError {
+    /// The settings are wrong.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The error rate is smaller than any that a list can have.
+    #[error("the smallest error rate of a list is {least:e}, not {found:e}")]
+    ErrorRate {
+        /// The smallest that is possible.
+        least: f64,
+        /// What was given.
+        found: f64,
+    },
+    /// A key is to answer both Yes and No.
+    #[error(
+        "key {yes} of the YES list is on the NO list, too, as key {no}, counted from 0: take it off one of them"
+    )]
+    OnBothLists {
+        /// The number of the key among the YES keys as they came, from 0.
+        yes: u64,
+        /// And among the NO keys.
+        no: u64,
+    },
+    /// Keys on different lists cannot be told apart by their hashes.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+    /// The keys of a delta are hashed differently from those of the list.
+    #[error("the keys are hashed differently from those of the list: collect them with its own hasher()")]
+    DifferentHash,
+    /// There is nothing left of the error rate that a delta could use.
+    #[error("the deltas of this list have used up its error rate: build a new list")]
+    RateSpent,
+    /// What was built gives wrong answers. That must not happen.
+    #[error(
+        "the list answers {wrong} of its own keys wrongly and was thrown away: this is a mistake of twiceshy, or of the \
+         memory of this machine"
+    )]
+    Unverified {
+        /// Keys with a wrong answer.
+        wrong: u64,
+    },
+}
+
+impl From<OutOfMemory> for ListError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Build(error.into())
+    }
+}
+
+/// Why a snapshot of a [`YesNoList`](crate::YesNoList), or a delta to one, could not be made. `E` is the error of its map.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FreezeError<E> {
+    /// The keys could not be read.
+    #[error("the keys of the list could not be read: {0}")]
+    Map(#[source] E),
+    /// The keys could not be made a list of.
+    #[error(transparent)]
+    List(#[from] ListError),
+}
+
+/// Why a delta could not be applied. The list is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// The delta is for another list.
+    #[error(
+        "the delta is for the list {expected:016x} and not for {found:016x}: apply the deltas before it first, or take the \
+         whole list"
+    )]
+    WrongList {
+        /// The name of the list that it is for.
+        expected: u64,
+        /// The name of this one.
+        found: u64,
+    },
+    /// The delta is for a list of that name, but under another hash key.
+    #[error("the delta is for a list under another hash key: take the whole list")]
+    DifferentHash,
+    /// The bytes of the delta are not those that it was made of, or the list would not keep its error rate with it.
+    #[error("the delta is damaged: fetch it again")]
+    Damaged,
+    /// The list has as many deltas as it can have.
+    #[error("the list has {most} deltas, and cannot have more: take the whole list")]
+    TooMany {
+        /// How many it can have.
+        most: usize,
+    },
+}

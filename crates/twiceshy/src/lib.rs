@@ -114,7 +114,7 @@ pub use any::AnyFilter;
 pub use expandable::ExpandableFilter;
 pub use hash::Hasher;
 pub use key::Key;
-pub use list::YesNoList;
+pub use list::{FrozenYesNoList, YesNoList};
 pub use prefix::Prefix;
 pub use quotient::QuotientFilter;
 pub use range::{RangeFilter, RangeKey};

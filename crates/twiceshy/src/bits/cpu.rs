@@ -13,6 +13,7 @@
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use super::aes::Aes128;
+use super::parity;
 use super::select::{self, Between};
 use super::vectors::Vectors;
 
@@ -35,6 +36,8 @@ pub(crate) trait Cpu: Copy {
     /// Inserts a field at a bit of the fields of a block, if that can be done without a loop whose end nobody guesses; see
     /// [`vectors`](super::vectors).
     fn insert_field(self, vectors: &Vectors, block: &mut [u8], header: usize, bit: u32, value: u64) -> bool;
+    /// Which of sixteen sums of bits are odd; see [`parity`].
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2];
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -70,6 +73,10 @@ impl Cpu for Portable {
     #[inline(always)]
     fn insert_field(self, _: &Vectors, _: &mut [u8], _: usize, _: u32, _: u64) -> bool {
         false
+    }
+    #[inline(always)]
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+        parity::portable(bytes, stride, mask)
     }
     #[inline(never)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {
@@ -117,6 +124,11 @@ impl Cpu for Fast {
     fn insert_field(self, vectors: &Vectors, block: &mut [u8], header: usize, bit: u32, value: u64) -> bool {
         // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { vectors.insert(block, header, bit, value) }
+    }
+    #[inline(always)]
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+        // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
+        unsafe { parity::avx2(bytes, stride, mask) }
     }
     #[inline(always)]
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output {

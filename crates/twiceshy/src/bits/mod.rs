@@ -8,6 +8,7 @@
 //! | [`cpu`] | choosing the instructions at run time, once per operation |
 //! | [`packed`] | fields of 1 to 64 bits and whole bit ranges inside a byte slice |
 //! | [`vectors`] | inserting a field with AVX2 |
+//! | [`parity`] | sixteen sums of bits at once, portable and with AVX2 |
 //!
 //! Bits are numbered from the least significant one, bytes are little-endian on every platform,
 //! and nothing needs to be aligned: a table in memory and a table in a file are the same bytes.
@@ -15,6 +16,7 @@
 pub(crate) mod aes;
 pub(crate) mod cpu;
 pub(crate) mod packed;
+pub(crate) mod parity;
 pub(crate) mod select;
 pub(crate) mod vectors;
 pub(crate) mod word;

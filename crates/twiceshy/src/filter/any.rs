@@ -1,4 +1,4 @@
-//! All kinds of filters, and a filter of any of them.
+//! All kinds of files, and a filter of any kind.
 
 use std::fmt;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::error::ReadError;
 use crate::filter::macros::cloned;
 use crate::hash::Hasher;
 use crate::key::Key;
-use crate::list::ListFilter;
+use crate::list::{Delta, FrozenYesNoList, ListFilter};
 use crate::mem::{Memory, OutOfMemory};
 use crate::persist::{First, Kind, Parts, Source, Stored, stored};
 
@@ -21,9 +21,9 @@ macro_rules! kinds {
     (
         $($kind:ident($filter:ident),)+;
         $($range:ident($of_ranges:ident),)+;
-        $($list:ident($of_lists:ident),)+
+        $($list:ident($of_lists:ident, $place:literal),)+
     ) => {
-        /// Kinds of filters. The numbers are part of the format.
+        /// Kinds of filters, and of what else has files like theirs. The numbers are part of the format.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -37,8 +37,8 @@ macro_rules! kinds {
                 $range = <$of_ranges<u64> as Kind>::NUMBER,
             )+
             $(
-                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::list::", stringify!($of_lists), "), alone or in front of the keys of its list.")]
-                $list = <$of_lists as Kind>::NUMBER,
+                #[doc = concat!("A [`", stringify!($of_lists), "`](crate::", $place, ").")]
+                $list = <$of_lists>::NUMBER,
             )+
         }
 
@@ -55,7 +55,7 @@ macro_rules! kinds {
                 match self {
                     $(Self::$kind => <$filter as Kind>::NAME,)+
                     $(Self::$range => <$of_ranges<u64> as Kind>::NAME,)+
-                    $(Self::$list => <$of_lists as Kind>::NAME,)+
+                    $(Self::$list => <$of_lists>::NAME,)+
                 }
             }
         }
@@ -136,7 +136,7 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here. After the first semicolon are those of ranges, after the second one lists.
+// A new kind is a line here. After the first semicolon are those of ranges, after the second those of lists.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
@@ -145,7 +145,9 @@ kinds! {
     AdaptiveRange(AdaptiveRangeFilter),
     Range(RangeFilter),
     ;
-    List(ListFilter),
+    FrozenList(FrozenYesNoList, "FrozenYesNoList"),
+    ListDelta(Delta, "list::Delta"),
+    List(ListFilter, "list::ListFilter"),
 }
 
 stored! {

@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::table::{Layout, Table};
 
 /// How many keys ahead a block is asked for, which may be in DRAM: into the second-level cache, which can wait for many.
-pub(super) const FAR: usize = 32;
+pub(crate) const FAR: usize = 32;
 
 /// How many keys ahead it is asked for again, to be in the first-level cache when it is looked at.
 const NEAR: usize = 8;
@@ -16,7 +16,7 @@ pub(crate) const CHUNK: usize = 512;
 
 /// Asks for the memory of some hashes that come after number `i`, in the order of the numbers.
 #[inline(always)]
-pub(super) fn ask_ahead<B: AsRef<[u8]>, L: Layout>(table: &Table<B, L>, hashes: &[u64], i: usize) {
+pub(crate) fn ask_ahead<B: AsRef<[u8]>, L: Layout>(table: &Table<B, L>, hashes: &[u64], i: usize) {
     if i == 0 {
         hashes.iter().take(FAR).for_each(|&hash| table.prefetch_far(Portable, hash));
     }
@@ -46,7 +46,7 @@ pub(crate) fn in_chunks<K: Key>(
 }
 
 /// What can be asked for a hash, and told beforehand that it will be.
-pub(super) trait Probe {
+pub(crate) trait Probe {
     /// Asks for the memory of a hash that is [`FAR`] ahead.
     fn ask_far<C: Cpu>(&self, cpu: C, hash: u64);
     /// And of one that is [`NEAR`].
@@ -56,7 +56,7 @@ pub(super) trait Probe {
 }
 
 /// Asks for every hash.
-pub(super) fn contains_all(probe: impl Probe, hashes: &[u64], found: &mut [bool]) {
+pub(crate) fn contains_all(probe: impl Probe, hashes: &[u64], found: &mut [bool]) {
     assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
     dispatch(ContainsAll { probe, hashes, found });
 }

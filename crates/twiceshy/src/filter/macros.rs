@@ -74,4 +74,4 @@ macro_rules! shown {
     };
 }
 
-pub(super) use {cloned, delegated, hashing, kernel, shown};
+pub(crate) use {cloned, delegated, hashing, kernel, shown};

@@ -16,7 +16,7 @@ pub(crate) mod any;
 pub(crate) mod batch;
 pub(crate) mod core;
 pub(crate) mod expandable;
-mod macros;
+pub(crate) mod macros;
 pub mod protocol;
 pub(crate) mod quotient;
 pub(crate) mod range;

@@ -5,7 +5,7 @@ use crate::hash::Hasher;
 use crate::table::Shape;
 
 /// The error rate if none is given.
-pub(super) const DEFAULT_ERROR_RATE: f64 = 0.001;
+pub(crate) const DEFAULT_ERROR_RATE: f64 = 0.001;
 
 /// Gives a builder a method for every setting, with its documentation, and those that every builder has.
 macro_rules! setters {
@@ -33,7 +33,7 @@ macro_rules! setters {
     };
 }
 
-pub(super) use setters;
+pub(crate) use setters;
 
 /// Gives a builder that has one of a filter of points, as `points`, settings of that, with its own documentation.
 macro_rules! as_for_points {
@@ -58,18 +58,18 @@ macro_rules! as_for_points {
 pub(crate) use as_for_points;
 
 /// The hasher that was given, or one with a fresh random key.
-pub(super) fn hasher_or_random(given: Option<Hasher>) -> Result<Hasher, BuildError> {
+pub(crate) fn hasher_or_random(given: Option<Hasher>) -> Result<Hasher, BuildError> {
     given.map_or_else(|| Ok(Hasher::random()?), Ok)
 }
 
 /// A shape with the limits that a test has given.
-pub(super) fn with_limits(shape: Shape, limits: Option<(u8, u32)>) -> Shape {
+pub(crate) fn with_limits(shape: Shape, limits: Option<(u8, u32)>) -> Shape {
     let limited = limits.map(|(offset_max, spill)| shape.with_limits(offset_max, spill));
     limited.map_or(shape, |shape| shape.expect("sensible limits"))
 }
 
 /// `Err` if two settings that decide the same thing were both given.
-pub(super) fn not_both<A, B>(
+pub(crate) fn not_both<A, B>(
     (first, one): (&'static str, Option<A>),
     (second, other): (&'static str, Option<B>),
 ) -> Result<(), BuildError> {
@@ -80,7 +80,7 @@ pub(super) fn not_both<A, B>(
 }
 
 /// `Err` unless a setting is in its range.
-pub(super) fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Result<u32, BuildError> {
+pub(crate) fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Result<u32, BuildError> {
     if (min..=max).contains(&found) {
         return Ok(found);
     }
@@ -88,12 +88,12 @@ pub(super) fn in_range(what: &'static str, found: u32, min: u32, max: u32) -> Re
 }
 
 /// `Err` unless an error rate is a probability that a filter can have.
-pub(super) fn check_rate(rate: f64) -> Result<f64, BuildError> {
+pub(crate) fn check_rate(rate: f64) -> Result<f64, BuildError> {
     if rate > 0.0 && rate < 1.0 { Ok(rate) } else { Err(BuildError::ErrorRate { found: rate }) }
 }
 
 /// The fewest quotient bits with room for some keys, given how many a size has room for.
-pub(super) fn quotient_bits_for(
+pub(crate) fn quotient_bits_for(
     what: &'static str,
     keys: u64,
     room: impl Fn(u32) -> u64,

@@ -405,6 +405,12 @@ impl TryFrom<u8> for HashKind {
     }
 }
 
+/// 16 bytes that follow from some bytes, to know them by; no secret is in it. SipHash-1-3-128 under a key that is no key.
+pub(crate) fn digest(bytes: &[u8]) -> [u8; 16] {
+    let (first, second) = Sip13::new(b"twiceshy.digest.").both_halves(bytes);
+    (u128::from(second) << 64 | u128::from(first)).to_le_bytes()
+}
+
 /// How a hasher is stored: its kind, and 16 bytes that are the key or the padded seed.
 impl Hasher {
     pub(crate) fn kind(&self) -> HashKind {

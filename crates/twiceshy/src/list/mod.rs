@@ -8,16 +8,43 @@
 //! | list | what it is |
 //! |---|---|
 //! | [`YesNoList`] | keys come, go and change sides at any time; it keeps them, in memory or in a database |
+//! | [`FrozenYesNoList`] | a small copy without keys, for those who only ask; [`Delta`]s bring it up to date |
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `dynamic/` | the list that changes: an adaptive set whose map has the NO keys, too |
+//! | `frozen/` | the list that does not: a sieve, and one more for each delta |
+//! | `delta/` | a sieve of the keys that a frozen list answers wrongly |
+//! | `sieve.rs` | which of two sets a key is from: an approximate stage and an exact one |
+//! | `ribbon/` | some bits for each of some keys, without the keys: what sieves are made of |
+//! | `keys.rs` | the keys of both lists, as hashes |
+//! | `name.rs` | which list a delta is for |
+//! | `bound.rs`, `progress.rs` | the least space that is possible; how far building is |
 //!
 //! # Source
 //!
 //! Sections 2.4, 4.3 and 5 of *Adaptive Quotient Filters*.
 
+mod bound;
+mod delta;
 mod dynamic;
+mod frozen;
+mod keys;
+mod name;
+mod progress;
+mod ribbon;
+mod sieve;
+#[cfg(test)]
+mod tests;
 
+pub use bound::least_bits;
+pub use delta::{Delta, View as DeltaView};
 pub use dynamic::{
     Builder as YesNoListBuilder, ListFilter, ListStats, Lists, View as ListFilterView, YesNoList,
 };
+pub use frozen::{Builder as FrozenYesNoListBuilder, FrozenYesNoList, View as FrozenYesNoListView};
+pub use keys::ListKeys;
+pub use progress::{Phase, Progress};
 
 /// What a list says of a key, and the list that the key is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

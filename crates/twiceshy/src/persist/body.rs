@@ -100,6 +100,40 @@ where
     }
 }
 
+/// What follows a header of a kind without a table: one piece after the other.
+pub(crate) struct Pieces<S> {
+    source: S,
+    /// Bytes that were not taken yet, as the header says.
+    left: u64,
+    /// Bytes of the whole file.
+    total: u64,
+}
+
+impl<S: Source> Pieces<S> {
+    /// What follows this header.
+    pub(crate) fn new(source: S, header: &First) -> Self {
+        let left = header.body_bytes();
+        Self { source, left, total: left.saturating_add(HEADER_BYTES as u64) }
+    }
+
+    /// The next `len` bytes, of which there is no more than the header says.
+    pub(crate) fn take(&mut self, len: usize) -> Result<S::Bytes, ReadError> {
+        let left = self.left.checked_sub(len as u64);
+        self.left = left.ok_or_else(|| ReadError::Field {
+            field: "table bytes",
+            expected: format!("at least {len}, as the directory says"),
+            found: self.left,
+        })?;
+        self.source.take(len, self.total)
+    }
+
+    /// `Err` unless so many bytes are left.
+    pub(crate) fn expect_left(&self, expected: u64) -> Result<(), ReadError> {
+        expect("table bytes", self.left == expected, expected, self.left)?;
+        self.source.expect_total(self.total)
+    }
+}
+
 /// What follows a header: a directory, if the kind has one, and the tables.
 pub(crate) struct Body<S> {
     source: S,

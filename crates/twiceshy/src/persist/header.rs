@@ -1,4 +1,4 @@
-//! The 128 bytes before every table.
+//! The 128 bytes before every filter and list.
 
 use std::io::Read;
 
@@ -19,8 +19,8 @@ const HASH_AT: usize = KIND_AT + 1;
 const SHAPE_AT: usize = HASH_AT + 1;
 const MAX_QUOTIENT_BITS_AT: usize = SHAPE_AT + SHAPE_BYTES;
 const SECRET_AT: usize = MAX_QUOTIENT_BITS_AT + 4;
-const USED_AT: usize = SECRET_AT + 16;
-const LEN_AT: usize = USED_AT + 8;
+const SIZE_AT: usize = SECRET_AT + 16;
+const LEN_AT: usize = SIZE_AT + 8;
 const DISTINCT_AT: usize = LEN_AT + 8;
 const BODY_BYTES_AT: usize = DISTINCT_AT + 8;
 const BODY_SUM_AT: usize = BODY_BYTES_AT + 8;
@@ -59,18 +59,22 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The bytes in front of tables of which this is the first, and of which there are so many bytes with that sum.
-    pub(super) fn to_bytes(&self, kind: u8, first: Described, body: (u64, u32)) -> [u8; HEADER_BYTES] {
+    /// The bytes in front of a body that begins with this, and of which there are so many bytes with that sum.
+    pub(super) fn to_bytes(&self, kind: u8, front: Front, body: (u64, u32)) -> [u8; HEADER_BYTES] {
+        let (shape, size) = match front {
+            Front::Table(first) => (shape_to_bytes(&first.shape), first.used),
+            Front::Directory(bytes) => ([0; SHAPE_BYTES], bytes),
+        };
         let mut bytes = [0; HEADER_BYTES];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
         put(VERSION_AT, &VERSION.to_le_bytes());
         put(KIND_AT, &[kind]);
         put(HASH_AT, &[self.hasher.kind() as u8]);
-        put(SHAPE_AT, &shape_to_bytes(&first.shape));
+        put(SHAPE_AT, &shape);
         put(MAX_QUOTIENT_BITS_AT, &[self.max_quotient_bits as u8]);
         put(SECRET_AT, &self.hasher.secret());
-        put(USED_AT, &first.used.to_le_bytes());
+        put(SIZE_AT, &size.to_le_bytes());
         put(LEN_AT, &self.len.to_le_bytes());
         put(DISTINCT_AT, &self.distinct.to_le_bytes());
         put(BODY_BYTES_AT, &body.0.to_le_bytes());
@@ -133,6 +137,12 @@ impl First {
         self.0[KIND_AT]
     }
 
+    /// `Err` unless it is of this kind.
+    pub(crate) fn expect_kind(&self, expected: u8) -> Result<(), ReadError> {
+        let found = self.kind();
+        if found == expected { Ok(()) } else { Err(ReadError::WrongKind { expected, found }) }
+    }
+
     /// How many bytes follow.
     pub(super) fn body_bytes(&self) -> u64 {
         self.number(BODY_BYTES_AT)
@@ -143,21 +153,32 @@ impl First {
         u32::from_le_bytes(self.field(BODY_SUM_AT))
     }
 
-    /// What is the same for all kinds, checked, and the first table.
-    pub(super) fn header<L: Layout>(&self) -> Result<(Header, Described), ReadError> {
-        let header = Header {
+    /// What is the same for all kinds without a table, checked, and how many bytes their directory has.
+    pub(crate) fn without_table(&self) -> Result<(Header, u64), ReadError> {
+        expect_zeros(&self.0[SHAPE_AT..=MAX_QUOTIENT_BITS_AT])?;
+        Ok((self.common()?, self.number(SIZE_AT)))
+    }
+
+    /// What is the same for all kinds, checked.
+    fn common(&self) -> Result<Header, ReadError> {
+        expect_zeros(&self.0[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
+        expect_zeros(&self.0[RESERVED_AT..SUM_AT])?;
+        Ok(Header {
             hasher: self.hasher()?,
             max_quotient_bits: self.0[MAX_QUOTIENT_BITS_AT].into(),
             len: self.number(LEN_AT),
             distinct: self.number(DISTINCT_AT),
             own: self.field(OWN_AT),
-        };
+        })
+    }
+
+    /// What is the same for all kinds with a table, checked, and the first table.
+    pub(super) fn header<L: Layout>(&self) -> Result<(Header, Described), ReadError> {
+        let header = self.common()?;
         let shape = shape_from_bytes::<L>(self.field(SHAPE_AT))?;
-        let table = Described::new(shape, self.number(USED_AT))?;
+        let table = Described::new(shape, self.number(SIZE_AT))?;
         let (range, found) = (1..=Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
         expect("largest quotient bits", range.contains(&found), format_args!("{range:?}"), found)?;
-        expect_zeros(&self.0[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
-        expect_zeros(&self.0[RESERVED_AT..SUM_AT])?;
         Ok((header, table))
     }
 
@@ -179,6 +200,15 @@ impl First {
     fn field<const N: usize>(&self, at: usize) -> [u8; N] {
         *self.0[at..].first_chunk().expect("fields lie inside the header")
     }
+}
+
+/// What a body begins with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Front {
+    /// A table, or a directory of tables of which this is the first.
+    Table(Described),
+    /// A directory of so many bytes, of a kind without a table.
+    Directory(u64),
 }
 
 /// A table as a header or a directory describes it.

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use super::body::{Body, InPlace, Source, Stream};
-use super::header::{Described, First, HEADER_BYTES, Header};
+use super::header::{Described, First, Front, HEADER_BYTES, Header};
 use super::{ReadError, SaveError, file};
 use crate::mem::Memory;
 use crate::table::{Layout, Table};
@@ -61,26 +61,21 @@ impl<F: Kind> Stored for F {
     type Bytes = F::Bytes;
 
     fn read(first: &First, source: impl Source<Bytes = F::Bytes>) -> Result<F, ReadError> {
-        let found = first.kind();
-        if found != F::NUMBER {
-            return Err(ReadError::WrongKind { expected: F::NUMBER, found });
-        }
+        first.expect_kind(F::NUMBER)?;
         let (header, table) = first.header::<F::Layout>()?;
         Kind::read(header, Body::new(source, table, first))
     }
 
     fn parts(&self) -> Parts<'_> {
-        let directory = self.directory();
-        let tables: Vec<_> = self.tables().map(Table::bytes).collect();
-        let (mut bytes, mut sum) = (0, crc32fast::Hasher::new());
-        for part in [&directory[..]].iter().chain(&tables) {
-            bytes += part.len() as u64;
-            sum.update(part);
-        }
-        let sum = sum.finalize();
         let first = self.tables().next().expect("a filter has a table");
-        let header = self.header().to_bytes(F::NUMBER, Described::of(first), (bytes, sum));
-        Parts { header, directory, tables, sum }
+        let front = Front::Table(Described::of(first));
+        Parts::new(
+            F::NUMBER,
+            &self.header(),
+            front,
+            self.directory(),
+            self.tables().map(Table::bytes).collect(),
+        )
     }
 
     fn validate(&self) -> Result<(), String> {
@@ -103,7 +98,24 @@ pub(crate) struct Parts<'a> {
     sum: u32,
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    /// The bytes of a filter of this kind that has these tables, or whatever it has in their place.
+    pub(crate) fn new(
+        kind: u8,
+        header: &Header,
+        front: Front,
+        directory: Vec<u8>,
+        tables: Vec<&'a [u8]>,
+    ) -> Self {
+        let (mut bytes, mut sum) = (0, crc32fast::Hasher::new());
+        for part in [&directory[..]].iter().chain(&tables) {
+            bytes += part.len() as u64;
+            sum.update(part);
+        }
+        let sum = sum.finalize();
+        Self { header: header.to_bytes(kind, front, (bytes, sum)), directory, tables, sum }
+    }
+
     /// In order.
     fn all(&self) -> impl Iterator<Item = &[u8]> {
         [&self.header[..], &self.directory].into_iter().chain(self.tables.iter().copied())

@@ -25,9 +25,9 @@ mod methods;
 #[cfg(feature = "serde")]
 pub(crate) mod serde;
 
-pub(crate) use body::{Body, Source};
+pub(crate) use body::{Body, Pieces, Source};
 pub use file::SaveError;
-pub(crate) use header::{Described, First, Header, Own, expect, expect_zeros};
+pub(crate) use header::{Described, First, Front, Header, Own, expect, expect_zeros};
 pub(crate) use kind::{Kind, Parts, Stored, from_bytes, load, read, save, to_bytes, validate, view, write};
 pub(crate) use methods::stored;
 

@@ -37,19 +37,19 @@ const FILES: [Golden; 3] = [
     }),
 ];
 
-fn aes() -> Hasher {
+pub(super) fn aes() -> Hasher {
     Hasher::aes(HashKey::from_bytes(*b"twiceshy fixture"))
 }
 
-fn keys(numbers: std::ops::Range<u32>) -> impl Iterator<Item = String> {
+pub(super) fn keys(numbers: std::ops::Range<u32>) -> impl Iterator<Item = String> {
     numbers.map(|number| format!("key {number}"))
 }
 
-fn absent(number: u32) -> String {
+pub(super) fn absent(number: u32) -> String {
     format!("absent {number}")
 }
 
-fn path(name: &str) -> PathBuf {
+pub(super) fn path(name: &str) -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/v2-lists"));
     folder.join(name).with_extension("list")
 }

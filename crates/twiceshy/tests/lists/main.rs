@@ -1,7 +1,11 @@
-//! Dynamic lists through their public face: at size, in files, and files that must never change.
+//! Lists through their public face: at size, in files, and files that must never change. First the dynamic ones, then the frozen
+//! ones and their deltas.
 #![allow(missing_docs, reason = "these are tests")]
 
 mod file;
+mod frozen;
+mod frozen_files;
+mod frozen_golden;
 mod golden;
 mod size;
 

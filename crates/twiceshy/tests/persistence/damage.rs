@@ -230,7 +230,15 @@ fn no_kind_is_left_out() {
     assert_eq!(for_every_kind!(array files_of).map(|(kind, _)| kind), FilterKind::POINTS);
     let numbers: Vec<_> = FilterKind::ALL.iter().map(|&kind| (kind as u8, kind.name())).collect();
     let points = [(1, "quotient"), (2, "adaptive"), (3, "expandable")];
-    assert_eq!(numbers, [&points[..], &[(4, "adaptive-range"), (5, "range"), (8, "list")]].concat());
+    assert_eq!(
+        numbers,
+        [
+            &points[..],
+            &[(4, "adaptive-range"), (5, "range")],
+            &[(6, "frozen-list"), (7, "list-delta"), (8, "list")]
+        ]
+        .concat()
+    );
 }
 
 fn the_kind_of_a_file_is_told_from_its_header<S: Subject>() {
