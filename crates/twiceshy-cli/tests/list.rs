@@ -714,7 +714,7 @@ fn a_key_may_have_ten_megabytes() {
 #[test]
 fn the_example_needs_npm_and_says_so() {
     let sandbox = Sandbox::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/disposable-domains");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/disposable-domains");
     let output = sandbox.command("/bin/bash").arg(script).env("PATH", sandbox.path("")).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && message.contains("npm is missing"), "{message}");
