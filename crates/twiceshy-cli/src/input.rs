@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use indicatif::ProgressBar;
 
+use crate::kinds;
 use crate::output;
 use crate::progress;
 
@@ -30,14 +31,8 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
-}
-
-/// Whether a file is a filter by its first bytes.
-fn is_filter(path: &Path) -> bool {
-    let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
-    is_file && File::open(path).is_ok_and(|file| twiceshy::any::identify(file).is_ok())
 }
 
 /// How messages call what [`open`] opens.
@@ -106,6 +101,27 @@ impl KeyArgs {
     }
 }
 
+/// Where a command takes its keys from whose arguments are keys.
+#[derive(clap::Args)]
+pub(crate) struct NamedKeys {
+    /// The keys: their bytes as they are; those of standard input, one per line, if none is given
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    keys: Vec<OsString>,
+    /// Take the keys from a file, one per line, or from standard input for `-`; can be given several times
+    #[arg(long, value_name = "FILE", conflicts_with = "keys")]
+    from: Vec<PathBuf>,
+}
+
+impl NamedKeys {
+    pub(crate) fn source(&self) -> Keys<'_> {
+        // For other commands it means standard input.
+        if self.keys == ["-"] && !is_typed() {
+            output::complain("note: - is taken as a key; to read keys from standard input, leave it out");
+        }
+        Keys::new(&self.keys, &self.from)
+    }
+}
+
 /// Keys that are given, or the lines of files.
 pub(crate) enum Keys<'a> {
     Given(&'a [OsString]),
@@ -143,11 +159,8 @@ impl<'a> Keys<'a> {
             Self::Lines(files) => files,
         };
         for path in files {
-            if is_filter(path) {
-                anyhow::bail!(
-                    "{0} is a filter, not a file of keys: to put filters together, use filter merge",
-                    path.display()
-                );
+            if let Some(what) = kinds::of_file(path) {
+                return Err(kinds::no_keys(path, what));
             }
             let mut input = open(path)?;
             let is_typed = is_stdin(path) && is_typed();
@@ -155,11 +168,11 @@ impl<'a> Keys<'a> {
                 output::complain("reading keys from the terminal, one per line; Ctrl-D ends them");
             }
             let most = if is_typed { 1 } else { CHUNK_KEYS };
-            let mut chunk = Chunk::default();
+            let mut chunk = KeyList::default();
             while let taken @ 1.. =
                 chunk.read(&mut *input, most).with_context(|| format!("cannot read {}", name(path)))?
             {
-                work(&chunk.keys())?;
+                work(&chunk.iter().collect::<Vec<_>>())?;
                 bar.inc(taken);
             }
         }
@@ -169,12 +182,17 @@ impl<'a> Keys<'a> {
 
 /// Some keys, one after the other.
 #[derive(Default)]
-struct Chunk {
+pub(crate) struct KeyList {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Chunk {
+impl KeyList {
+    pub(crate) fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
     /// Reads the next keys. Tells how many bytes they took from the input: 0 at the end.
     fn read(&mut self, input: &mut dyn BufRead, most: usize) -> io::Result<u64> {
         self.bytes.clear();
@@ -193,9 +211,13 @@ impl Chunk {
         Ok(taken)
     }
 
-    fn keys(&self) -> Vec<&[u8]> {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]).collect()
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 }
 
@@ -210,11 +232,11 @@ mod tests {
             lines.push(line.clone());
         }
         for most in 1..=lines.len() + 1 {
-            let (mut in_chunks, mut chunk, mut rest) = (Vec::new(), Chunk::default(), text);
+            let (mut in_chunks, mut chunk, mut rest) = (Vec::new(), KeyList::default(), text);
             let mut taken = 0;
             while let more @ 1.. = chunk.read(&mut rest, most).expect("memory") {
-                assert!(chunk.keys().len() <= most);
-                in_chunks.extend(chunk.keys().iter().map(|key| key.to_vec()));
+                assert!(chunk.len() <= most);
+                in_chunks.extend(chunk.iter().map(<[u8]>::to_vec));
                 taken += more;
             }
             assert_eq!((&in_chunks, taken), (&lines, text.len() as u64), "chunks of {most}");

@@ -1,13 +1,16 @@
-//! The program `twiceshy`: filters and stores from the shell, and a race that shows what they are for.
+//! The program `twiceshy`: filters, lists and stores from the shell, and a race that shows what they are for.
 //!
-//! One folder or file per command. What they share is beside them: reading keys (`input.rs`), printing (`output.rs`),
-//! files that are made (`target.rs`), progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`]
+//! One folder or file per command. What they share is beside them: reading keys (`input.rs`), printing (`output.rs`,
+//! `answers.rs`), what a file is (`kinds.rs`), files that are made (`target.rs`), progress (`progress.rs`), Ctrl-C (`interrupt.rs`). A command returns an [`Outcome`]
 //! or an error; what becomes of that, and the exit status, is decided here and nowhere else.
 
+mod answers;
 mod arguments;
 mod filter;
 mod input;
 mod interrupt;
+mod kinds;
+mod list;
 mod output;
 mod progress;
 mod race;
@@ -37,6 +40,9 @@ enum Command {
     /// Make filter files, ask them, look into them, merge them
     #[command(subcommand)]
     Filter(filter::Command),
+    /// Make YES/NO lists: keys that always answer yes, keys that never do, few mistakes about others
+    #[command(subcommand)]
+    List(list::Command),
     /// Keep keys and values on disk behind an adaptive filter
     #[command(subcommand)]
     Store(store::Command),
@@ -83,6 +89,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Race(args) => race::run(&args),
         Command::Filter(command) => filter::run(&command),
+        Command::List(command) => list::run(&command),
         Command::Store(command) => store::run(&command),
         Command::Completions { shell } => {
             let mut script = Vec::new();

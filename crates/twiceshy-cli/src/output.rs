@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use indicatif::HumanCount;
@@ -35,6 +36,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(|out| write_json(out, value))
 }
 
+/// Prints what there is to know of each of some files: in a line of JSON, or in a paragraph.
+pub(crate) fn print_about<T: Serialize>(
+    files: &[PathBuf],
+    json: bool,
+    about: impl Fn(&Path) -> anyhow::Result<T>,
+    write: impl Fn(&T, &mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    for (number, path) in files.iter().enumerate() {
+        let info = about(path)?;
+        if json {
+            print_json(&info)?;
+            continue;
+        }
+        let between = if number > 0 { "\n" } else { "" };
+        print(|out| {
+            out.write_all(between.as_bytes())?;
+            write(&info, out)
+        })?;
+    }
+    Ok(())
+}
+
 /// Writes a value as a line of JSON.
 pub(crate) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
@@ -56,6 +79,18 @@ fn hexadecimal(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// How much of a key is shown in a message.
+const MOST_SHOWN: usize = 80;
+
+/// A key as messages show it.
+pub(crate) fn quoted(key: &[u8]) -> String {
+    let shown = String::from_utf8_lossy(key);
+    match shown.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}…", &shown[..end]),
+        None => format!("{shown:?}"),
+    }
 }
 
 /// Says something on standard error. If that is closed, nobody wants to know.

@@ -38,9 +38,19 @@ fn style(template: &str) -> ProgressStyle {
 
 /// Does what comes last, which nobody can count, and clears the bar when that is done, not before.
 pub(crate) fn saving<T>(bar: &ProgressBar, work: impl FnOnce() -> T) -> T {
+    passing(bar, "saving", work)
+}
+
+/// Does something that nobody can count.
+pub(crate) fn waiting<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+    passing(&bar(what, None), what, work)
+}
+
+/// Shows how the time passes while something is done, and clears the bar then.
+fn passing<T>(bar: &ProgressBar, what: &'static str, work: impl FnOnce() -> T) -> T {
     if !bar.is_hidden() {
         bar.set_style(style("{msg}, {elapsed} in all"));
-        bar.set_message("saving");
+        bar.set_message(what);
         bar.enable_steady_tick(Duration::from_millis(100));
     }
     let done = work();

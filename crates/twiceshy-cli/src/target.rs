@@ -7,12 +7,24 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
 
+use twiceshy::error::SaveError;
+
 use crate::interrupt;
+use crate::kinds::ListKind;
+
+/// How every file of the library begins, and where its kind is: `docs/format.md`.
+const MAGIC: &[u8] = b"twiceshy";
+const KIND_AT: usize = 10;
+
+fn kind_in(first: &[u8]) -> Option<u8> {
+    first.get(KIND_AT).copied()
+}
 
 /// What a command writes, which is all that it replaces: a file that was named by mistake stays as it is.
 #[derive(Clone, Copy)]
 pub(crate) enum Contents {
     Filter,
+    List(ListKind),
     Page,
     Figures,
     Picture,
@@ -22,6 +34,7 @@ impl Contents {
     const fn name(self) -> &'static str {
         match self {
             Self::Filter => "a filter file",
+            Self::List(kind) => kind.name(),
             Self::Page => "a page",
             Self::Figures => "JSON",
             Self::Picture => "an SVG picture",
@@ -32,7 +45,7 @@ impl Contents {
     const fn order(self) -> &'static str {
         match self {
             Self::Filter => " (the filter to make comes first, then what it is made of)",
-            Self::Page | Self::Figures | Self::Picture => "",
+            Self::List(_) | Self::Page | Self::Figures | Self::Picture => "",
         }
     }
 
@@ -45,7 +58,8 @@ impl Contents {
         Ok(match self {
             _ if first.is_empty() => true,
             // How every filter file begins, also one that is damaged, or of another version.
-            Self::Filter => first.starts_with(b"twiceshy"),
+            Self::Filter => first.starts_with(MAGIC) && kind_in(&first).and_then(ListKind::of).is_none(),
+            Self::List(kind) => first.starts_with(MAGIC) && kind_in(&first) == Some(kind.number()),
             Self::Page => first.starts_with(b"<!doctype html>"),
             Self::Figures => first.starts_with(b"{"),
             Self::Picture => first.starts_with(b"<svg"),
@@ -142,6 +156,12 @@ impl Target {
     pub(crate) fn begin(&self) -> anyhow::Result<Unfinished<'_>> {
         let out = BufWriter::with_capacity(1 << 16, self.unfinished()?);
         Ok(Unfinished { target: self, out })
+    }
+
+    /// Saves something of the library that writes its files whole or not at all. Ctrl-C waits until the file is complete.
+    pub(crate) fn save(&self, save: impl FnOnce(&Path) -> Result<(), SaveError>) -> anyhow::Result<()> {
+        interrupt::watch()?;
+        Ok(save(&self.0)?)
     }
 
     /// Writes the file.

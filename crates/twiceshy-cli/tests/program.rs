@@ -6,12 +6,21 @@ use std::fs;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 26] = [
     "race",
     "filter build",
     "filter query",
     "filter info",
     "filter merge",
+    "list build",
+    "list query",
+    "list add",
+    "list move",
+    "list remove",
+    "list info",
+    "list verify",
+    "list delta",
+    "list apply",
     "store create",
     "store import",
     "store insert",
@@ -106,29 +115,41 @@ fn a_closed_standard_error_does_no_harm() {
     sandbox.shell("twiceshy filter info nothing-here 2>/dev/full").status(2);
 }
 
-/// The shell blocks of a section of the README.
-fn walk(heading: &str) -> String {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let section = readme
+/// The shell blocks of a section of a document, up to the next heading of that level or a higher one.
+fn walk(document: &str, heading: &str) -> String {
+    let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    let section = text
         .split(&format!("\n{heading}\n"))
         .nth(1)
-        .unwrap_or_else(|| panic!("no {heading:?} in README.md"));
+        .unwrap_or_else(|| panic!("no {heading:?} in {document}"));
     let section = section.split("\n## ").next().unwrap();
     section.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-#[test]
-fn the_walk_of_the_readme_works_and_says_what_it_shows() {
-    let script = walk("### From the shell");
+/// Runs the commands, each in a line, and expects what stands behind `# `; nothing if nothing does.
+fn works_as_shown(script: &str, lines: usize) {
     let (mut commands, mut expected) = (String::from("set -e\n"), String::new());
     for line in script.lines() {
-        let (command, shown) = line.split_once("# ").unwrap();
+        let (command, shown) = line.split_once(" # ").unwrap_or((line, ""));
         commands += &format!("{command}\n");
-        expected += &format!("{shown}\n");
+        if !shown.is_empty() {
+            expected += &format!("{shown}\n");
+        }
     }
-    assert_eq!(script.lines().count(), 9, "{script}");
+    assert_eq!(script.lines().count(), lines, "{script}");
     let run = Sandbox::new().shell(&commands).ok();
     assert_eq!(run.text(), expected);
+}
+
+#[test]
+fn the_walk_of_the_readme_works_and_says_what_it_shows() {
+    works_as_shown(&walk("README.md", "### From the shell"), 12);
+}
+
+#[test]
+fn the_walk_through_lists_works_and_says_what_it_shows() {
+    works_as_shown(&walk("docs/cli.md", "## Lists"), 12);
 }
 
 #[test]

@@ -92,6 +92,35 @@ fn the_list_names_all_filters() {
     assert!(list.contains(FILTER) && list.contains("twiceshy-quotient-keyed") && list.contains("qfilter"));
 }
 
+/// Rates below what was asked for, but for the filter that cuts keys; the filters double, and all keys are read for it or none.
+#[test]
+fn range_filters_keep_their_rates_and_a_truncating_one_does_not() {
+    let program = env!("CARGO_BIN_EXE_ranges");
+    let output = Command::new(program).args(["--quick", "--json"]).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+    let number = |row: &Value, field: &str| row[field].as_f64().unwrap_or_else(|| panic!("{field}: {row}"));
+    let asked = number(&report, "error_rate");
+    let rows = |name: &str| report[name].as_array().expect("rows").clone();
+    for row in rows("rates") {
+        for kind in ["uniform", "correlated", "worst_distance", "zipf"] {
+            let is_beside = ["correlated", "worst_distance"].contains(&kind);
+            let fails = row["filter"] == "truncating" && is_beside;
+            assert_eq!(number(&row, kind) > asked, fails, "{kind}: {row}");
+        }
+    }
+    let growth = rows("growth");
+    assert_eq!(growth.len(), 3 * 4);
+    for row in &growth {
+        assert!(number(row, "uniform") <= asked && number(row, "correlated") <= asked, "{row}");
+        let reads_all = row["filter"] == "adaptive, full" && number(row, "doublings") > 0.0;
+        assert_eq!(number(row, "keys_read") > 0.0, reads_all, "{row}");
+    }
+    let output = Command::new(program).args(["--quick"]).output().expect("the program starts");
+    let tables = String::from_utf8(output.stdout).expect("text");
+    assert!(tables.contains("| truncating |") && tables.contains("| adaptive, full | 3 |"), "{tables}");
+}
+
 /// Lists of a few keys: no listed key is wrong, or the program fails.
 #[test]
 fn sizes_of_lists_are_measured_and_drawn() {

@@ -34,19 +34,8 @@ Examples:
   twiceshy filter info --json *.tw | jq .expected_error_rate";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    for (number, path) in args.files.iter().enumerate() {
-        let filter = file::load(path)?;
-        let info = Info::new(path, &filter, Some(file::version(path)?));
-        if args.json {
-            output::print_json(&info)?;
-        } else {
-            let between = if number > 0 { "\n" } else { "" };
-            output::print(|out| {
-                out.write_all(between.as_bytes())?;
-                info.write(out)
-            })?;
-        }
-    }
+    let about = |path: &Path| Ok(Info::new(path, &file::load(path)?, Some(file::version(path)?)));
+    output::print_about(&args.files, args.json, about, Info::write)?;
     Ok(Outcome::Done)
 }
 

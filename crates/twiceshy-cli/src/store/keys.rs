@@ -14,11 +14,10 @@ use twiceshy_store::{KeyType, OrderedKey};
 
 use super::any::{self, AnyStore, Opening, Result};
 use super::time::{self, SECOND};
+use crate::output;
 
 /// The longest key of a row in an ordered store: what any engine can hold.
 const MOST_BYTES: usize = 65_535;
-/// How much of a wrong key is shown.
-const MOST_SHOWN: usize = 80;
 
 /// A key that can be written and read.
 pub(super) trait Written: OrderedKey<Owned = Self> + Sized {
@@ -108,13 +107,10 @@ impl Keys {
     /// The bytes of the key that a text stands for.
     pub(super) fn parse<'a>(self, text: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, BadKey> {
         let Self(Some(kind)) = self else { return Ok(text) };
-        (kind.parse)(&text).map(Cow::Owned).ok_or_else(|| {
-            let shown = String::from_utf8_lossy(&text);
-            let text = match shown.char_indices().nth(MOST_SHOWN) {
-                Some((end, _)) => format!("{:?}…", &shown[..end]),
-                None => format!("{shown:?}"),
-            };
-            BadKey { text, about: kind.about, name: kind.name }
+        (kind.parse)(&text).map(Cow::Owned).ok_or_else(|| BadKey {
+            text: output::quoted(&text),
+            about: kind.about,
+            name: kind.name,
         })
     }
 

@@ -12,7 +12,7 @@ use twiceshy_store::Durability;
 
 use super::keys::Keys as StoreKeys;
 use super::{Opened, close, explain, open, open_for, partly, tsv};
-use crate::input::{self, Keys};
+use crate::input::{self, Keys, NamedKeys};
 use crate::output::{self, count};
 use crate::{Outcome, progress};
 
@@ -37,33 +37,22 @@ impl Escapes {
 /// Where a command takes its keys from whose arguments are keys.
 #[derive(clap::Args)]
 struct KeyArgs {
-    /// The keys: their bytes as they are; those of standard input, one per line, if none is given
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    keys: Vec<OsString>,
-    /// Take the keys from a file, one per line, or from standard input for `-`; can be given several times
-    #[arg(long, value_name = "FILE", conflicts_with = "keys")]
-    from: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: NamedKeys,
     #[command(flatten)]
     escapes: Escapes,
 }
 
 impl KeyArgs {
-    fn source(&self) -> Keys<'_> {
-        Keys::new(&self.keys, &self.from)
-    }
-
-    /// Calls `work` with all keys in order, some at a time.
+    /// Calls `work` with all keys of the source in order, some at a time.
     fn for_each_chunk(
         &self,
+        source: &Keys<'_>,
         store_keys: StoreKeys,
         bar: &ProgressBar,
         mut work: impl FnMut(&[Cow<'_, [u8]>]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        // For other commands it means standard input.
-        if self.keys == ["-"] && !input::is_typed() {
-            output::complain("note: - is taken as a key; to read keys from standard input, leave it out");
-        }
-        self.source().for_each_chunk(bar, |keys| {
+        source.for_each_chunk(bar, |keys| {
             let keys = keys.iter().map(|key| Ok(store_keys.parse(self.escapes.bytes(key)?)?));
             work(&keys.collect::<anyhow::Result<Vec<_>>>()?)
         })
@@ -161,7 +150,7 @@ pub(super) fn get(args: &GetArgs) -> anyhow::Result<Outcome> {
     let is_typed = input::is_typed();
     let (mut asked, mut all_there) = (0, true);
     // Answers are the progress.
-    args.keys.for_each_chunk(store_keys, &ProgressBar::hidden(), |keys| {
+    args.keys.for_each_chunk(&args.keys.keys.source(), store_keys, &ProgressBar::hidden(), |keys| {
         asked += keys.len();
         if args.raw && asked > 1 {
             bail!("--raw prints the value of one key: give one, or leave out --raw");
@@ -222,9 +211,10 @@ Examples:
 pub(super) fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     // Not every key waits for the disk, only all of a chunk together.
     let Opened { store, keys: store_keys } = open_for(&args.folder, Durability::Relaxed)?;
-    let bar = args.keys.source().progress("removing");
+    let source = args.keys.keys.source();
+    let bar = source.progress("removing");
     let (mut removed, mut missing) = (0, 0);
-    let result = args.keys.for_each_chunk(store_keys, &bar, |keys| {
+    let result = args.keys.for_each_chunk(&source, store_keys, &bar, |keys| {
         let mut were_there = 0;
         for key in keys {
             were_there += u64::from(store.remove(key).map_err(explain(&args.folder))?);

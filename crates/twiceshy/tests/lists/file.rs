@@ -152,6 +152,31 @@ fn a_filter_is_read_in_place() {
     assert!(ListFilter::view(&damaged).unwrap().validate().is_err());
 }
 
+/// Of the rows only the length is known.
+#[test]
+fn the_filter_of_a_file_is_read_without_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list");
+    let list = some_list();
+    list.save(&path).unwrap();
+    let good = fs::read(&path).unwrap();
+    let filter_bytes = list.filter().to_bytes();
+    assert_eq!(List::load_filter(&path).unwrap().to_bytes(), filter_bytes);
+    let end = good.len();
+    for len in [0, 8, 127, filter_bytes.len() - 1, filter_bytes.len(), filter_bytes.len() + 31, end - 1] {
+        fs::write(&path, &good[..len]).unwrap();
+        assert!(matches!(List::load_filter(&path), Err(ReadError::Length { .. })), "{len}");
+    }
+    fs::write(&path, [&good[..], b"x"].concat()).unwrap();
+    assert!(matches!(List::load_filter(&path), Err(ReadError::Length { .. })));
+    for at in (0..filter_bytes.len() + 32).step_by(7) {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, &bad).unwrap();
+        assert!(List::load_filter(&path).is_err(), "byte {at}");
+    }
+}
+
 #[test]
 fn files_are_saved_and_loaded() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ const LINES: [Line; 6] = [
     ("frozen list", |row| row.frozen.bits),
     ("least possible", |row| row.least_bits),
     ("dynamic list", |row| row.dynamic.bits),
-    ("the same, fixed size", |row| row.fixed.bits),
+    ("of a fixed size", |row| row.fixed.bits),
     ("Bloom cascade", |row| row.cascade.list.bits),
     ("clubcard", |row| row.clubcard.list.bits),
 ];
@@ -50,7 +50,7 @@ fn chart(report: &Report, rate_log2: i32, up: Scale) -> LineChart {
     let rows: Vec<&Row> = report.sizes.iter().filter(|row| row.rate_log2 == rate_log2).collect();
     let series = LINES.iter().enumerate().map(|(colour, &(name, bits))| {
         let points = rows.iter().enumerate().map(|(place, row)| {
-            let about = format!("{name}, {} NO keys per YES key: {:.2} bits", row.lists.ratio(), bits(row));
+            let about = format!("{} NO keys per YES key: {:.2} bits", row.lists.ratio(), bits(row));
             Point { x: place as f64, y: bits(row), range: None, about }
         });
         Series { name: name.into(), colour, is_heavy: colour == 0, points: points.collect() }

@@ -13,7 +13,8 @@
 //! lowest first, and in the highest bit of a byte whether another follows. The value has what a row's value has: nothing, or
 //! the tag and what the user stored with the key. In a list it says which list the key is on.
 
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
 use super::{AdaptiveSet, Filter, Set};
 use crate::error::{ReadError, SetError};
@@ -116,15 +117,7 @@ where
     Filter<R>: Stored<Bytes = Memory>,
 {
     let filter: Filter<R> = persist::read(&mut reader)?;
-    let head = piece(&mut reader, HEAD_BYTES as u64, (0, HEAD_BYTES as u64))?;
-    if head[..8] != MAGIC {
-        let found = head[..8].try_into().expect("eight bytes");
-        return Err(ReadError::NotAFilter { expected: MAGIC, found });
-    }
-    let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-    let sum = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-    check_sum("head of the rows", &head[..28], sum(28))?;
-    let (count, bytes, expected) = (word(8), word(16), sum(24));
+    let Head { count, bytes, sum: expected } = Head::read(&mut reader)?;
     // Of a list there are rows of both lists, which is checked below.
     expect("rows", count == filter.len() || R::BARS, filter.len(), count)?;
 
@@ -152,6 +145,43 @@ where
         Ok(()) => Ok(set),
         Err(SetError::Inconsistent(what)) => Err(ReadError::Inconsistent(what)),
         Err(error) => Err(ReadError::Inconsistent(error.to_string())),
+    }
+}
+
+/// Reads the filter only. The rows after it are there, but not looked at.
+pub(crate) fn read_filter<R: Keys>(file: &mut BufReader<File>) -> Result<Filter<R>, ReadError>
+where
+    Filter<R>: Stored<Bytes = Memory>,
+{
+    let filter = persist::read(&mut *file)?;
+    let rows = Head::read(&mut *file)?.bytes;
+    let expected = file.stream_position()?.saturating_add(rows);
+    let found = file.get_ref().metadata()?.len();
+    if found < expected {
+        return Err(ReadError::Length { expected, found });
+    }
+    file.seek(io::SeekFrom::Start(expected))?;
+    Ok(filter)
+}
+
+/// What comes before the rows.
+struct Head {
+    count: u64,
+    bytes: u64,
+    sum: u32,
+}
+
+impl Head {
+    fn read(reader: &mut impl Read) -> Result<Self, ReadError> {
+        let head = piece(reader, HEAD_BYTES as u64, (0, HEAD_BYTES as u64))?;
+        if head[..8] != MAGIC {
+            let found = head[..8].try_into().expect("eight bytes");
+            return Err(ReadError::NotAFilter { expected: MAGIC, found });
+        }
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        let sum = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        check_sum("head of the rows", &head[..28], sum(28))?;
+        Ok(Self { count: word(8), bytes: word(16), sum: sum(24) })
     }
 }
 

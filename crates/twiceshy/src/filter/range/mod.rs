@@ -42,7 +42,7 @@ pub(crate) mod query;
 mod settings;
 mod stats;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use builder::Builder;
 pub use iter::{Fingerprint, Iter};

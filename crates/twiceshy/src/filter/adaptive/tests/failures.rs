@@ -6,8 +6,10 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use super::*;
 use crate::error::SetError;
-use crate::filter::adaptive::Growth;
+use crate::filter::adaptive::{Filter, Growth, Set};
+use crate::filter::protocol::Keys;
 use crate::mem::scarce::until_enough;
+use crate::persist::{Stored, to_bytes};
 use crate::reverse_map::{Lookup, ReverseMap, Row, Visit};
 use twiceshy_testkit::Random;
 
@@ -82,13 +84,16 @@ impl ReverseMap for Failing {
 
 /// Carries out an operation with a map that fails at the first call, at the second, and so on, until it
 /// works; after every failure everything must be as before.
-fn fail_everywhere<T>(
-    set: &mut AdaptiveSet<Failing>,
+pub(crate) fn fail_everywhere<R: Keys, T>(
+    set: &mut Set<R, Failing>,
     what: &str,
-    operation: impl Fn(&mut AdaptiveSet<Failing>) -> Result<T, SetError<CouldNotLook>>,
-) -> u64 {
+    operation: impl Fn(&mut Set<R, Failing>) -> Result<T, SetError<CouldNotLook>>,
+) -> u64
+where
+    Filter<R>: Stored,
+{
     for calls in 0.. {
-        let (before, rows) = (set.filter().to_bytes(), set.map().map.clone());
+        let (before, rows) = (to_bytes(set.filter()), set.map().map.clone());
         set.map().left.set(calls);
         match operation(set) {
             Ok(_) => {
@@ -97,7 +102,7 @@ fn fail_everywhere<T>(
                 return calls;
             }
             Err(SetError::Map(CouldNotLook)) => {
-                assert_eq!(set.filter().to_bytes(), before, "{what} failed at call {calls}");
+                assert!(to_bytes(set.filter()) == before, "{what} failed at call {calls}");
                 assert!(set.map().map == rows, "{what} failed at call {calls}");
                 set.map().left.set(u64::MAX);
                 set.validate().unwrap();
@@ -141,14 +146,17 @@ fn a_map_that_fails_at_any_call_leaves_everything_as_it_was() {
 }
 
 /// Carries out an operation with no memory, a little, and so on, until it works. Tells how often it did not.
-fn run_out<T, E: std::error::Error>(
-    set: &mut AdaptiveSet<MemoryMap>,
-    operation: impl Fn(&mut AdaptiveSet<MemoryMap>) -> Result<T, E>,
-) -> u64 {
-    let (before, rows) = (set.filter().to_bytes(), set.map().clone());
+pub(crate) fn run_out<R: Keys, T, E: std::error::Error>(
+    set: &mut Set<R, MemoryMap>,
+    operation: impl Fn(&mut Set<R, MemoryMap>) -> Result<T, E>,
+) -> u64
+where
+    Filter<R>: Stored,
+{
+    let (before, rows) = (to_bytes(set.filter()), set.map().clone());
     let (result, failures) = until_enough(set, operation, |set| {
         set.validate().unwrap();
-        set.filter().to_bytes() == before && *set.map() == rows
+        to_bytes(set.filter()) == before && *set.map() == rows
     });
     result.unwrap_or_else(|error| panic!("{error}"));
     set.validate().unwrap();
@@ -177,6 +185,32 @@ fn memory_that_runs_out_at_any_allocation_leaves_everything_as_it_was() {
     assert!(failures.iter().all(|&count| count > 5), "{failures:?}");
 }
 
+/// Merges a set into another one, whose map fails at the first call, at the second, and so on, until it works. Nothing is lost
+/// meanwhile, and `check` says what else must be so.
+pub(crate) fn fail_to_merge<R: Keys>(
+    one: &mut Set<R, Failing>,
+    other: &Set<R, Failing>,
+    check: impl Fn(&Set<R, Failing>),
+) where
+    Filter<R>: Stored,
+{
+    for calls in 0.. {
+        let (before, rows) = (to_bytes(one.filter()), one.map().map.len());
+        one.map().left.set(calls);
+        let merged = one.merge_from(other);
+        one.map().left.set(u64::MAX);
+        match merged {
+            Ok(()) => return assert!(calls > 0),
+            Err(SetError::Map(CouldNotLook)) => {
+                assert!(to_bytes(one.filter()) == before && one.map().map.len() == rows, "call {calls}");
+                one.validate().unwrap_or_else(|what| panic!("call {calls}: {what}"));
+                check(one);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 #[test]
 fn a_merge_that_fails_loses_nothing() {
     let build = |keys: std::ops::Range<u16>| {
@@ -188,21 +222,9 @@ fn a_merge_that_fails_loses_nothing() {
         set
     };
     let (mut one, other) = (build(0..60), build(40..100));
-    for calls in 0.. {
-        let (before, rows) = (one.filter().to_bytes(), one.map().map.len());
-        one.map().left.set(calls);
-        let merged = one.merge_from(&other);
-        one.map().left.set(u64::MAX);
-        match merged {
-            Ok(()) => break,
-            Err(SetError::Map(CouldNotLook)) => {
-                assert!(one.filter().to_bytes() == before && one.map().map.len() == rows, "call {calls}");
-                one.validate().unwrap_or_else(|what| panic!("call {calls}: {what}"));
-                assert!((0..60u16).all(|key| one.contains(&key) && one.lookup(&key).unwrap()));
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
+    fail_to_merge(&mut one, &other, |one| {
+        assert!((0..60u16).all(|key| one.contains(&key) && one.lookup(&key).unwrap()));
+    });
     one.recount().unwrap();
     one.validate().unwrap();
     assert_eq!(one.len(), 100);

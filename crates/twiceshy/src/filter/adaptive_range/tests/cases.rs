@@ -46,6 +46,26 @@ fn only_partitions_with_a_suffix_in_the_range_are_told_from_it() {
     assert!(!set.contains(&5) && set.contains(&(3 * 32 + 5)));
 }
 
+/// Such a partition gets no more bits than the others need, however much its hash has in common with that of the query.
+#[test]
+fn partitions_without_a_suffix_in_the_range_stay_short() {
+    // Partition 3 differs from the query's, 0, in bit 20, and partition 4 in the second word.
+    let hasher = Hasher::chosen(|bytes, index| match (bytes[0], index) {
+        (3, 0) => 1 << 43,
+        (4, 1) => 1 << 20,
+        _ => 0,
+    });
+    let mut set = crowded().hasher(hasher).build_set(MemoryMap::new()).unwrap();
+    for key in [3 * 32 + 5, 4 * 32 + 20] {
+        set.insert(&key).unwrap();
+    }
+    assert_eq!(set.filter().fingerprints(), 1);
+    assert!(matches!(set.adapt_range(0..=10).unwrap(), Adapted::Fixed { .. }));
+    assert!(!set.contains_range(0..=10) && set.contains(&(3 * 32 + 5)) && set.contains(&(4 * 32 + 20)));
+    let longest = set.filter().iter().map(|entry| entry.prefix.len()).max();
+    assert!(longest.is_some_and(|bits| bits < 64), "{longest:?} bits");
+}
+
 /// A range that is true in one partition and a mistake in the other is no mistake, and nothing is learned.
 #[test]
 fn a_range_that_is_true_in_one_partition_is_no_mistake() {

@@ -1,5 +1,6 @@
 //! What a range filter promises.
 
+mod cases;
 mod model;
 mod orders;
 mod rate;
@@ -290,6 +291,22 @@ impl Checked {
         for &key in self.members.iter().take(5) {
             let copies = self.members.iter().filter(|other| **other == key).count() as u64;
             assert!(filter.count(&Small(key)) >= copies);
+        }
+    }
+}
+
+/// Bounds of every kind are those of `std`, for every pair of keys.
+pub(crate) fn every_kind_of_bound_is_understood(
+    members: &[u8],
+    mut contains_range: impl FnMut((Bound<u8>, Bound<u8>)) -> bool,
+) {
+    let bounds = |key: u8| [Bound::Included(key), Bound::Excluded(key)];
+    let all = || (0..=u8::MAX).flat_map(bounds).chain([Bound::Unbounded]);
+    for start in all() {
+        for end in all() {
+            let range = (start, end);
+            let expected = members.iter().any(|member| RangeBounds::contains(&range, member));
+            assert_eq!(contains_range(range), expected, "{range:?}");
         }
     }
 }

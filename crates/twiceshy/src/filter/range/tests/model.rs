@@ -105,7 +105,7 @@ fn nothing_is_lost_and_everything_is_as_the_model_says() {
     }
 }
 
-/// Every sequence of up to five operations on keys of two partitions, with hashes of a bit or two.
+/// Every sequence of up to four operations on keys of two partitions, with hashes of a bit or two.
 #[test]
 fn all_short_sequences_agree_with_the_model() {
     fn step(checked: &Checked, left: u32) {

@@ -10,7 +10,8 @@ for_every_filter! {
     no_false_negatives
     what_fits_finds_room
     an_error_changes_no_bytes
-    a_batch_of_queries_is_the_sum_of_its_parts
+    a_batch_of_queries_is_the_sum_of_its_parts;
+    of_points:
     the_fingerprints_are_in_order_and_tell_every_answer
     keys_of_all_kinds_are_found
 }

@@ -1,10 +1,9 @@
 //! All sequences of operations on eight keys with weak hashes, up to a depth. Sequences that lead to the same state of list and
 //! model go on together, so that all of them are tried and few are walked.
 
-use std::collections::HashSet;
-
 use super::*;
 use crate::reverse_map::Row;
+use twiceshy_testkit::walk;
 
 const KEYS: u8 = 8;
 
@@ -223,33 +222,16 @@ const UNIVERSES: [[Key; 8]; 5] = [
     [[0, 0], [0, 0], [0x10, 0], [0x10, 0], [0x20, 1], [0x20, 1], [0x40, 0], [0x40, 1]],
 ];
 
-/// Walks all sequences of up to `depth` operations, and tells how many steps that took.
-fn walk(universe: &[Key; 8], quotient_bits: u32, depth: u64) -> u64 {
-    let (mut steps, mut seen) = (0, HashSet::new());
-    let mut level = vec![Small::new(quotient_bits)];
-    for _ in 0..depth {
-        let mut next_level = Vec::new();
-        for small in level {
-            for operation in operations() {
-                steps += 1;
-                let Some(next) = small.apply(universe, operation) else { continue };
-                if seen.insert(next.state()) {
-                    next_level.push(next);
-                }
-            }
-        }
-        level = next_level;
-    }
-    steps
-}
-
 /// `TWICESHY_DEPTH=4 cargo test --release -p twiceshy --lib all_sequences_of_list` takes a minute.
 #[test]
 fn all_sequences_of_list_operations_over_eight_keys() {
     let depth = twiceshy_testkit::effort::times("TWICESHY_DEPTH", 3);
     for (number, universe) in UNIVERSES.iter().enumerate() {
         for quotient_bits in [1, 3] {
-            let steps = walk(universe, quotient_bits, depth);
+            let next = |small: &Small| {
+                operations().into_iter().filter_map(|operation| small.apply(universe, operation)).collect()
+            };
+            let steps = walk(Small::new(quotient_bits), depth, next, Small::state);
             println!("universe {number}, {quotient_bits} bits: {steps} steps");
         }
     }
