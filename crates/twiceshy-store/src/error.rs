@@ -120,6 +120,15 @@ pub enum StoreError {
         /// What the store has.
         found: String,
     },
+    /// A row of an ordered store has a key that is none of the type that the store was opened with.
+    #[error(
+        "a row has the key {row_key:02x?}, which is none of this type: open the store with the type that its keys have, bytes \
+         instead of text if they are no UTF-8"
+    )]
+    OtherKey {
+        /// The key as it is in the row.
+        row_key: Vec<u8>,
+    },
     /// The store was written by another version of this library.
     #[error(
         "the store has format version {found}, this version of twiceshy reads {supported}: use the one that made it"

@@ -75,12 +75,13 @@ pub enum BuildError {
     Memory(#[from] OutOfMemory),
 }
 
-/// There is no slot left, and the filter must not grow.
+/// There is no slot left, and the filter does not grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the filter is full ({used} of {slots} slots in use) and must not grow: build it larger, or let it grow, with grow_to \
-     or grow() and, if it adapts, with Growth::Grow and enough max_bytes; if most slots are free, the hashes given to it \
-     are badly distributed"
+    "the filter is full ({used} of {slots} slots in use) and does not grow: build it larger, or let it grow, with grow_to \
+     or grow() and, if it adapts, with Growth::Grow and enough max_bytes; a range filter that may grow would be full at \
+     every size, since its fingerprints have a bit or two: build it with a lower error rate; if most slots are free, the \
+     hashes given to it are badly distributed"
 )]
 pub struct Full {
     /// Slots in use.
@@ -451,6 +452,12 @@ pub enum ListError {
     /// The keys of a delta are hashed differently from those of the list.
     #[error("the keys are hashed differently from those of the list: collect them with its own hasher()")]
     DifferentHash,
+    /// The list has as many deltas as it can have.
+    #[error("the list has {most} deltas, and there can be no more: make a new list")]
+    TooManyDeltas {
+        /// How many there can be.
+        most: usize,
+    },
     /// There is nothing left of the error rate that a delta could use.
     #[error("the deltas of this list have used up its error rate: build a new list")]
     RateSpent,

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
+
 use twiceshy::error::{ListError, RebuildError};
 use twiceshy::list::{ListKeys, Phase, Progress};
 use twiceshy::{FrozenYesNoList, Hasher, YesNoList};
@@ -63,6 +65,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let target = Target::new(&args.output, Contents::List(kind), args.force, remedy)?;
     let mut rate = args.error_rate;
     let mut sides = args.sides.read()?;
+    // Whoever changes the list that is replaced is waited for, and waits: nothing that was said to be done is lost.
+    let _lock = if args.output.exists() { Some(file::lock(target.path())?) } else { None };
     for path in &args.keys_of {
         let list = file::load_keyed(path)?;
         list.iter().for_each(|(key, side)| sides.push(side, key));
@@ -71,12 +75,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     }
     let rate = rate.unwrap_or(arguments::ERROR_RATE);
+    let is_free = || {
+        // It was not there before.
+        let is_there = !args.force && args.output.symlink_metadata().is_ok();
+        if is_there {
+            Err(anyhow!("{} was made by another program meanwhile: {remedy}", args.output.display()))
+        } else {
+            Ok(())
+        }
+    };
     let info = if args.frozen {
         let list = frozen(&sides, rate)?;
+        is_free()?;
         progress::waiting("saving", || target.save(|path| list.save(path)))?;
         Info::of_frozen(&args.output, &list)
     } else {
         let list = keyed(&sides, rate)?;
+        is_free()?;
         progress::waiting("saving", || target.save(|path| list.save(path)))?;
         Info::of_keyed(&args.output, &list)
     };

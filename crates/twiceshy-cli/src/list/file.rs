@@ -119,7 +119,7 @@ impl Changing {
 }
 
 /// Locks the file that has this name now. Who waited for the lock may have that of a file that was replaced meanwhile.
-fn lock(path: &Path) -> anyhow::Result<File> {
+pub(super) fn lock(path: &Path) -> anyhow::Result<File> {
     let cannot = || format!("cannot lock {}", path.display());
     loop {
         let file = File::open(path).with_context(cannot)?;

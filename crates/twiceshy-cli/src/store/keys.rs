@@ -144,9 +144,15 @@ plain_text!(u8, i8, u16, i16, u32, i32, u64, i64, u128, i128, Ipv4Addr, Ipv6Addr
 macro_rules! floats {
     ($($type:ty),*) => {$(
         impl Written for $type {
-            /// What is no number is refused: it has many forms, and one text.
+            /// What is no number is refused: it has many forms, and one text. So are numbers that are too large or too small: they
+            /// would be infinite, or 0.
             fn parse(text: &[u8]) -> Option<Self> {
-                Self::from_str(word(text)?).ok().filter(|number| !number.is_nan())
+                let text = word(text)?;
+                let has_digits = text.split(['e', 'E']).next()?.contains(|digit| ('1'..='9').contains(&digit));
+                let is_right = |number: &Self| {
+                    !number.is_nan() && (!has_digits || number.is_finite() && *number != 0.0)
+                };
+                Self::from_str(text).ok().filter(is_right)
             }
 
             /// The shortest text that is read as the same number.
@@ -232,11 +238,13 @@ mod tests {
         (
             "time",
             &[
+                "-9223372036854775808",
                 "-62167219201",
                 "0000-01-01T00:00:00Z",
                 "1969-12-31T23:59:59Z",
                 "2024-05-01T12:00:00Z",
                 "253402300800",
+                "9223372036854775807",
             ],
         ),
         (
@@ -299,7 +307,8 @@ mod tests {
         for (name, wrong) in [
             ("u64", &["", "-1", "18446744073709551616", "1.0", "1_000", "0x10", "ant", "1 2"][..]),
             ("i32", &["2147483648", "-2147483649"]),
-            ("f64", &["NaN", "-nan", "1,5", "one"]),
+            ("f64", &["NaN", "-nan", "1,5", "one", "1e400", "-1e309", "1e-400", "0.0001e-400"]),
+            ("f32", &["1e39", "1e-60"]),
             ("ipv4", &["10.0.0", "10.0.0.256", "010.0.0.1", "::1", "10.0.0.0/8"]),
             ("ipv6", &["10.0.0.1", ":::", "2001:db8::g"]),
             ("time", &["now", "2024", "2024-05-01T12:00:00.5Z", "@0.1", "2024-02-30"]),

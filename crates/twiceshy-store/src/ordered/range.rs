@@ -191,8 +191,7 @@ impl<K: OrderedKey + ?Sized> Iterator for Range<'_, K> {
             rows.rows_in(keys, &mut |row_key, _, value| match K::from_row_key(row_key) {
                 Some(key) => take(row_key, (key, value.to_vec()), row_key.len() + value.len()),
                 None => {
-                    failed =
-                        Err(StoreError::damaged(format!("a row has the key {row_key:02x?}, which is none")));
+                    failed = Err(StoreError::OtherKey { row_key: row_key.to_vec() });
                     ControlFlow::Break(())
                 }
             })?;

@@ -572,6 +572,22 @@ fn rows_of_partitions_are_checked_and_mended() {
     assert!(matches!(store.verify(), Err(StoreError::Damaged { what }) if what.contains("partition")));
 }
 
+/// Text is bytes, too, but not all bytes are text. Nothing is damaged then.
+#[test]
+fn bytes_that_are_no_text_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = OrderedStore::<[u8]>::open(folder.path()).unwrap();
+    bytes.insert(&b"ab"[..], "1").unwrap();
+    bytes.insert(&[0xff, 0xfe][..], "2").unwrap();
+    bytes.close().unwrap();
+    let text = OrderedStore::<str>::open(folder.path()).unwrap();
+    assert_eq!(text.get("ab").unwrap(), Some(b"1".to_vec()));
+    let error = text.iter().find_map(Result::err).expect("one is no text");
+    assert!(matches!(error, StoreError::OtherKey { .. }), "{error}");
+    text.close().unwrap();
+    assert_eq!(OrderedStore::<[u8]>::open(folder.path()).unwrap().iter().filter(Result::is_ok).count(), 2);
+}
+
 /// Keys of rows that nobody here has written.
 #[test]
 fn damaged_rows_are_an_error() {

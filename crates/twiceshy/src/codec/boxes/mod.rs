@@ -197,6 +197,13 @@ impl Boxes {
         }
     }
 
+    /// Whether a new key joins the box of a string that covers it, of strings of so many bits.
+    #[inline(always)]
+    fn is_joined(self, string: u64, string_bits: u32) -> bool {
+        let missing = if self.has_stops { string.trailing_zeros() } else { 0 };
+        missing == 0 || string_bits > missing + BITS_TO_JOIN
+    }
+
     /// Whether a run certainly has nothing but heads: it is too short, or no slot has the string of the one before it.
     #[inline(always)]
     fn is_plain<B: AsRef<[u8]>>(self, table: &Table<B>, glance: &Glance) -> bool {
@@ -341,8 +348,12 @@ pub(crate) fn remove_at_glance<C: Cpu>(
     slot & codec.suffix_mask == u64::from(suffix) && table.remove_at_glance(cpu, &glance, rank)
 }
 
-/// Adds a copy of a key, within limits: to the box of the longest string that is a prefix of the hash, else to a new one of the
-/// longest string that fits. Tells whether none of these strings had the suffix before.
+/// A key joins the box of a shorter string only if that has so many bits left, or as many as a new one would have. Each has the
+/// share of its bits of every larger table, and so has all that joins it: it must not have few of them and grow without end.
+const BITS_TO_JOIN: u32 = 6;
+
+/// Adds a copy of a key, within limits: to the box of the longest string that is a prefix of the hash, if that has bits enough, else
+/// to a new one of the longest string that fits. Tells whether no such string had the suffix before.
 #[inline(always)]
 pub(crate) fn add<C: Cpu>(
     cpu: C,
@@ -354,13 +365,15 @@ pub(crate) fn add<C: Cpu>(
     let (quotient, window) = table.address().split(hash);
     let (run, string) = (table.run(cpu, quotient), window >> codec.suffix_bits);
     let covering = || codec.boxes(table, run).filter(|entry| codec.matches(entry.string, string));
-    let Some(entry) = longest(covering()) else {
+    let is_new = !covering().any(|entry| codec.meets(table, &entry, run.end, suffix, suffix));
+    let string_bits = table.shape().slot_bits() - codec.suffix_bits;
+    let Some(entry) = longest(covering()).filter(|entry| codec.is_joined(entry.string, string_bits)) else {
         let head = codec.head(window, suffix);
         let after = codec.boxes(table, run).find(|entry| entry.string > head >> codec.suffix_bits);
         let at = after.map_or(run.end, |entry| entry.start);
-        return table.insert_head(cpu, quotient, run, at, head, limits).map(|()| true);
+        table.insert_head(cpu, quotient, run, at, head, limits)?;
+        return Ok(is_new);
     };
-    let is_new = !covering().any(|entry| codec.meets(table, &entry, run.end, suffix, suffix));
     let mut set = Multiset::new(codec.suffix_bits);
     codec.read_into(table, &entry, run.end, &mut set);
     set.add(suffix, 1);

@@ -1,6 +1,6 @@
 //! Keys, and the parts of ranges, as the protocol and the map know them.
 
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::{Bound, ControlFlow, RangeBounds, RangeInclusive};
 
 use super::Partitions;
 use crate::codec::string::suffixes::SuffixSet;
@@ -76,6 +76,15 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
             key.write_rest(&mut coded.bytes);
         }
         coded
+    }
+
+    /// The bounds of a range as rows in the map of a set, which are in the order of their keys.
+    pub(super) fn row_bounds<Q: RangeKey + ?Sized>(
+        &self,
+        range: &impl RangeBounds<Q>,
+    ) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+        let row = |key: &Q| self.coded_row(key).bytes;
+        (range.start_bound().map(row), range.end_bound().map(row))
     }
 
     /// The key with this code, as the protocol knows it.

@@ -1,7 +1,7 @@
 //! The filter and its reverse map, in step by themselves.
 
 use std::borrow::Borrow;
-use std::ops::{ControlFlow, RangeBounds};
+use std::ops::{ControlFlow, RangeBounds, RangeInclusive};
 
 use super::{AdaptiveRangeFilter, Builder, Partitions};
 use crate::error::SetError;
@@ -118,20 +118,25 @@ impl<K: RangeKey + ?Sized, M: ReverseMap> AdaptiveRangeSet<K, M> {
         K: Borrow<Q>,
     {
         let (Some(codes), reader) = (codes(&range), &self.filter().reader) else { return Ok(false) };
-        if !reader.cut().is_too_long(&codes) {
-            for part in self.filter().positive_parts(&range) {
-                if reader.has_key(&part, self.map())? {
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
+        let bounds = reader.row_bounds(&range);
+        let bounds = (bounds.0.as_ref().map(Vec::as_slice), bounds.1.as_ref().map(Vec::as_slice));
+        let has_key = |hashes: RangeInclusive<u64>| {
+            let mut found = false;
+            self.map().visit(hashes, &mut |row| {
+                found = RangeBounds::<[u8]>::contains(&bounds, row.key);
+                if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            Ok(found)
+        };
+        if reader.cut().is_too_long(&codes) {
+            return has_key(0..=u64::MAX);
         }
-        let mut found = false;
-        self.map().visit(0..=u64::MAX, &mut |row| {
-            found = codes.contains(&reader.codes(row.key).0);
-            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(found)
+        for part in self.filter().positive_parts(&range) {
+            if has_key(part.hash()..=part.hash())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether `key` is in the set. Asks the map if the filter says *maybe*, and [adapts](Self::adapt) if that was a mistake.

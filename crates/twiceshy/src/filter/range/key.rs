@@ -68,7 +68,8 @@ pub trait RangeKey {
     fn code(&self) -> u128;
 
     /// Appends what the code does not tell of a key, if codes are not [exact](Self::EXACT): code and this together are different
-    /// for different keys. A set keeps it beside the code. Without it, keys of the same code are one key to a set, too.
+    /// for different keys, and among those of the same code this is, as bytes, in their order. A set keeps it beside the code.
+    /// Without it, keys of the same code are one key to a set, too.
     fn write_rest(&self, rest: &mut Vec<u8>) {
         let _ = rest;
     }
@@ -93,7 +94,24 @@ pub(crate) fn codes<K: RangeKey + ?Sized>(range: &impl RangeBounds<K>) -> Option
         Bound::Included(key) => key.code(),
         Bound::Excluded(key) => key.code().checked_sub(1 - inexact)?,
     };
-    (first <= last && first <= last_code::<K>()).then_some(first..=last)
+    let is_none = first > last || first > last_code::<K>() || !K::EXACT && first == last && is_empty(range);
+    (!is_none).then_some(first..=last)
+}
+
+/// Whether a range of keys that have the same code has none, since it ends before it begins.
+fn is_empty<K: RangeKey + ?Sized>(range: &impl RangeBounds<K>) -> bool {
+    let rest = |key: &K| {
+        let mut rest = Vec::new();
+        key.write_rest(&mut rest);
+        rest
+    };
+    match (range.start_bound(), range.end_bound()) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(start), Bound::Included(end)) => rest(start) > rest(end),
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
+            rest(start) >= rest(end)
+        }
+    }
 }
 
 macro_rules! unsigned {

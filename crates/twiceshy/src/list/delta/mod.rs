@@ -159,6 +159,9 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
         if keys.hasher() != self.hasher() {
             return Err(ListError::DifferentHash);
         }
+        if self.deltas() == MOST_DELTAS {
+            return Err(ListError::TooManyDeltas { most: MOST_DELTAS });
+        }
         let lists = keys.sorted()?;
         let all = [(&lists.yes[..], true), (&lists.no, false), (&lists.removed, false)];
         let mut watch = Watch(&mut progress);

@@ -117,6 +117,7 @@ fn there_is_an_end_to_deltas() {
         rates.push(list.expected_error_rate());
     };
     assert_eq!(list.deltas(), 254, "{refused}");
+    assert!(refused.contains("254 deltas"), "{refused}");
     assert!(rates.is_sorted() && *rates.last().unwrap() <= 0.01);
     let bytes = list.to_bytes();
     assert!(FrozenYesNoList::view(&bytes).unwrap().validate().is_ok());

@@ -1,7 +1,8 @@
 //! Cases by construction, strings, the ends of domains, rates and sizes.
 
 use std::net::Ipv4Addr;
-use std::ops::Bound::{Excluded, Included};
+use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::ops::RangeBounds;
 
 use super::*;
 use crate::adaptive::Growth;
@@ -176,7 +177,7 @@ fn the_ends_of_the_domain_are_keys_like_others() {
     );
     assert!(set.contains_range::<u64>(..), "too long to be looked up");
     assert!(!set.contains_range_exactly(100..=u64::MAX - 100).unwrap(), "found by looking through all keys");
-    assert!(!set.contains_range((Excluded(u64::MAX), Bound::Unbounded)));
+    assert!(!set.contains_range((Excluded(u64::MAX), Unbounded)));
 }
 
 #[test]
@@ -442,6 +443,53 @@ fn full_partitions_do_not_make_a_table_grow() {
         (0..keys).for_each(|_| assert!(set.insert(&random.below(2 * keys)).is_ok()));
         let bits = set.filter().size_in_bytes() as f64 * 8.0 / keys as f64;
         assert!(bits < 12.0, "{bits} bits per key with ranges of {max_range}");
+        set.validate().unwrap();
+    }
+}
+
+/// A set of strings keeps them whole, so it knows every range exactly, however its bounds look to the filter.
+#[test]
+fn a_set_of_strings_knows_ranges_exactly() {
+    let texts = [
+        "",
+        "\0",
+        "a",
+        "a\0",
+        "a\0\0",
+        "ab",
+        "abcdefghijklmnop",
+        "abcdefghijklmnopA",
+        "abcdefghijklmnopB",
+        "b",
+    ];
+    let bounds = || {
+        let of_text = |text| [Included(text), Excluded(text)];
+        texts.into_iter().flat_map(of_text).chain([Unbounded])
+    };
+    let mut random = Random(17);
+    for _ in 0..40 {
+        let members: BTreeSet<&str> = texts.into_iter().filter(|_| random.below(3) == 0).collect();
+        let mut set = AdaptiveRangeSet::<str, _>::builder().build_set(MemoryMap::new()).unwrap();
+        let mut filter = crate::RangeFilter::<str>::new(0.001).unwrap();
+        members.iter().for_each(|text| assert!(set.insert(*text).unwrap() && filter.insert(*text).is_ok()));
+        for range in bounds().flat_map(|start| bounds().map(move |end| (start, end))) {
+            let expected = members.iter().any(|text| RangeBounds::<str>::contains(&range, *text));
+            assert_eq!(set.lookup_range::<str>(range).unwrap(), expected, "{range:?} of {members:?}");
+            assert_eq!(
+                set.contains_range_exactly::<str>(range).unwrap(),
+                expected,
+                "{range:?} of {members:?}"
+            );
+            assert!(!expected || set.contains_range::<str>(range) && filter.contains_range::<str, _>(range));
+            let is_empty = match range {
+                (Included(start), Included(end)) => start > end,
+                (Included(start) | Excluded(start), Included(end) | Excluded(end)) => start >= end,
+                _ => false,
+            };
+            assert!(
+                !is_empty || !set.contains_range::<str>(range) && !filter.contains_range::<str, _>(range)
+            );
+        }
         set.validate().unwrap();
     }
 }

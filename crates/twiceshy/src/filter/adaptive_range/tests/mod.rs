@@ -6,7 +6,7 @@ mod failures;
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
-use std::ops::{Bound, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use super::*;
 use crate::Hasher;

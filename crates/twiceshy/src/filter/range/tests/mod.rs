@@ -64,13 +64,16 @@ impl Checked {
         }
     }
 
-    /// A key came: to the longest fingerprint that covers it, or with one of full length.
+    /// A key came: to the longest fingerprint that covers it, if that has six bits beside the quotient or as many as a new one, else
+    /// with one of full length.
     fn came(&mut self, key: u8) {
         self.spread();
         let (hash, suffix) = self.hash_and_suffix(key);
         let covering = self.held.keys().map(|(string, _)| *string).filter(|string| string.is_prefix_of(hash));
+        let (full, bits) = (self.filter.fingerprint_bits(), self.filter.quotient_bits());
         let longest = covering.max_by_key(|string| string.len);
-        let string = longest.unwrap_or(hash.cut(self.filter.fingerprint_bits()));
+        let longest = longest.filter(|string| string.len >= full.min(bits + 6));
+        let string = longest.unwrap_or(hash.cut(full));
         *self.held.entry((string, suffix)).or_insert(0) += 1;
         self.members.push(key);
     }
