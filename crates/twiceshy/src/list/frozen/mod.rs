@@ -7,7 +7,7 @@
 //!
 //! # Cost
 //!
-//! 1.006 to 1.064 times the least that is possible ([`least_bits`](crate::list::least_bits)) for a million keys, from 16 YES keys for
+//! 1.006 to 1.064 times the least that is possible ([`least_bits`]) for a million keys, from 16 YES keys for
 //! a NO key to 64 NO keys for a YES key: `docs/lists.md` has the table. A query reads one or two cache lines for a No, and one or
 //! two more for a Yes. Building takes 0.2 µs per key.
 //!
@@ -157,7 +157,7 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
         self.sieves().map(|sieve| sieve.bytes().as_ref().len()).sum()
     }
 
-    /// The bits that any list needs at least for such keys, per YES key: [`least_bits`](crate::list::least_bits).
+    /// The bits that any list needs at least for such keys, per YES key: [`least_bits`].
     pub fn least_bits(&self) -> f64 {
         least_bits(self.yes, self.no, self.error_rate)
     }

@@ -20,7 +20,7 @@
 //!
 //! Rows that would hold more equations than they can are relieved by *bumping*: of a [`BUCKET`] of starts the lowest ones may be
 //! left to another ribbon. Two bits per bucket say how many. Then a ribbon of slightly fewer rows than keys is full but for a few
-//! in a thousand, and the [stage](stage) has another, much smaller one for those that were bumped.
+//! in a thousand, and the [stage] has another, much smaller one for those that were bumped.
 //!
 //! # Cost
 //!
