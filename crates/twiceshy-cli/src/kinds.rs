@@ -89,6 +89,9 @@ pub(crate) fn other(path: &Path, kind: FilterKind) -> anyhow::Error {
         FilterKind::AdaptiveRange | FilterKind::Range => {
             anyhow!("{file} is a filter of ranges: only a program that knows the type of its keys can ask it")
         }
+        FilterKind::BloomCascade | FilterKind::QuotientCascade => {
+            anyhow!("{file} is a cascade: only a program that uses the library can ask it")
+        }
         _ => match ListKind::of(kind as u8) {
             None => anyhow!(
                 "{file} is a filter of kind {}: ask it with twiceshy filter query {file}, see what is in it with twiceshy \

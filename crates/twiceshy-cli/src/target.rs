@@ -1,20 +1,21 @@
 //! Files that a command makes: looked at before any work is done, and complete or not there.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
 
-use twiceshy::error::SaveError;
-
-use crate::interrupt;
+use crate::interrupt::{self, Interrupted};
 use crate::kinds::ListKind;
 
 /// How every file of the library begins, and where its kind is: `docs/format.md`.
 const MAGIC: &[u8] = b"twiceshy";
 const KIND_AT: usize = 10;
+
+/// Bytes that are written between two looks at whether Ctrl-C was pressed.
+const PIECE: usize = 1 << 20;
 
 fn kind_in(first: &[u8]) -> Option<u8> {
     first.get(KIND_AT).copied()
@@ -158,10 +159,23 @@ impl Target {
         Ok(Unfinished { target: self, out })
     }
 
-    /// Saves something of the library that writes its files whole or not at all. Ctrl-C waits until the file is complete.
-    pub(crate) fn save(&self, save: impl FnOnce(&Path) -> Result<(), SaveError>) -> anyhow::Result<()> {
+    /// Saves something of the library, for its owner only. Ctrl-C ends it as long as the file does not have its name: then nothing is
+    /// left of it, and an old file is as it was.
+    pub(crate) fn save(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
         interrupt::watch()?;
-        Ok(save(&self.0)?)
+        self.save_unless(interrupt::check, write)
+    }
+
+    fn save_unless(
+        &self,
+        check: impl Fn() -> Result<(), Interrupted>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut file = self.begin()?;
+        let written = write(&mut Checked { out: &mut file.out, check: &check });
+        check()?;
+        written.with_context(|| self.cannot())?;
+        file.finish_after(|| Ok(check()?))
     }
 
     /// Writes the file.
@@ -189,14 +203,77 @@ impl Unfinished<'_> {
 
     /// Now it is complete.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.finish_after(|| Ok(()))
+    }
+
+    /// The same with a last word when all of it is on the disk, before it gets its name.
+    fn finish_after(self, last_word: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
         let cannot = || self.target.cannot();
         let file = self.out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
         file.as_file().sync_all().with_context(cannot)?;
+        last_word()?;
         file.persist(&self.target.0).map_err(|error| error.error).with_context(cannot)?;
-        Ok(())
+        sync_folder(folder_of(&self.target.0)).with_context(cannot)
     }
+}
+
+/// What is written in pieces, as long as a check goes well.
+struct Checked<'a, W, C> {
+    out: &'a mut W,
+    check: &'a C,
+}
+
+impl<W: Write, C: Fn() -> Result<(), Interrupted>> Write for Checked<'_, W, C> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.check)().map_err(io::Error::other)?;
+        self.out.write(&bytes[..bytes.len().min(PIECE)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Makes a new name durable. Other systems than Unix have no way to ask for it.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Whenever Ctrl-C comes, there is the old file or the new one, nothing else, and the status says which.
+    #[test]
+    fn ctrl_c_while_a_file_is_saved_leaves_nothing_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list");
+        let target = Target::fresh(&path).unwrap();
+        fs::write(&path, "old").unwrap();
+        let contents = vec![7; 3 * PIECE];
+        for pressed_at in 0..20 {
+            let looks = Cell::new(0);
+            let check = || {
+                looks.set(looks.get() + 1);
+                if looks.get() > pressed_at { Err(Interrupted) } else { Ok(()) }
+            };
+            let saved = target.save_unless(check, |out| out.write_all(&contents));
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{pressed_at}");
+            let now = fs::read(&path).unwrap();
+            match saved {
+                Ok(()) => {
+                    assert!(now == contents, "{pressed_at}");
+                    return assert!(pressed_at >= 5, "it looks between pieces and before the end");
+                }
+                Err(error) => assert!(error.is::<Interrupted>() && now == b"old", "{pressed_at}: {error}"),
+            }
+        }
+        panic!("it looks for ever");
+    }
 }

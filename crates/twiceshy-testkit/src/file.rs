@@ -37,8 +37,12 @@ pub mod field {
     pub const BODY_SUM: usize = 72;
     /// What only one kind of filter has.
     pub const OWN: usize = 76;
+    /// Of filters that rotate: the epoch, 4 bytes, and how many bits stay in it and in the next one.
+    pub const EPOCH: usize = 92;
+    /// Of filters that rotate: the first hash that is not in the next epoch.
+    pub const FRONTIER: usize = 98;
     /// Zeros.
-    pub const MORE_RESERVED: usize = 92;
+    pub const MORE_RESERVED: usize = 106;
     /// Checksum of the header so far, 4 bytes.
     pub const HEADER_SUM: usize = 124;
     /// Where the header ends.

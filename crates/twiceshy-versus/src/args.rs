@@ -12,6 +12,7 @@ use crate::pages::{self, Pages};
 use crate::plan::{Hash, Plan};
 use crate::report::Setup;
 use crate::runs::Task;
+use crate::shared;
 
 /// Compares membership filters with qfilter, in pairs.
 ///
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// Which filters to compare with qfilter; all of ours if not given, "all" for all there are
     #[arg(long = "filter", value_name = "NAME", num_args = 1.., value_parser = names(), hide_possible_values = true)]
     filters: Vec<String>,
+
+    /// How many threads share a filter (with --filter twiceshy-shared)
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: u32,
 
     /// Only these operations
     #[arg(long = "op", value_name = "NAME", num_args = 1.., value_enum, hide_possible_values = true)]
@@ -89,7 +94,7 @@ pub(crate) struct Args {
 const EVERY: &str = "all";
 
 fn names() -> PossibleValuesParser {
-    ALL.iter().map(|kind| kind.name()).chain([EVERY]).collect::<Vec<_>>().into()
+    ALL.iter().map(|kind| kind.name()).chain([EVERY, shared::NAME]).collect::<Vec<_>>().into()
 }
 
 fn load(text: &str) -> Result<f64, String> {
@@ -109,6 +114,11 @@ impl Args {
             seed: self.seed,
             quick: self.quick || self.few_chunks,
         }
+    }
+
+    /// Whether filters that threads share are measured, and by how many: they are compared with themselves.
+    pub(crate) fn shared_threads(&self) -> Option<usize> {
+        (self.filters == [shared::NAME]).then_some(self.threads as usize)
     }
 
     pub(crate) fn runs(&self) -> usize {

@@ -15,6 +15,7 @@ mod plan;
 mod plot;
 mod report;
 mod runs;
+mod shared;
 mod stats;
 
 use std::io::{self, Write};
@@ -45,6 +46,11 @@ fn run(args: &Args) -> Result<(), String> {
     if let Some(task) = args.child {
         let json = runs::child(task, args)?;
         return done(writeln!(out, "{json}"));
+    }
+    if let Some(threads) = args.shared_threads() {
+        args.pages.apply()?;
+        let report = shared::measure(&args.plan(), threads)?;
+        return done(if args.json { report.write_json(&mut out) } else { report.write_table(&mut out) });
     }
     let report = runs::all(args)?;
     if let Some(path) = &args.plot {

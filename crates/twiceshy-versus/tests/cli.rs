@@ -151,3 +151,28 @@ fn sizes_of_lists_are_measured_and_drawn() {
     let tables = String::from_utf8(run(&["--part", "deltas"])).expect("text");
     assert_eq!(tables.lines().filter(|line| line.starts_with("| 1/16 | 2^-")).count(), 2, "{tables}");
 }
+
+/// Whoever learns is as seldom mistaken as it promises in every game, and whoever does not is mistaken about all that is repeated.
+#[test]
+fn filters_that_learn_hold_in_games_and_others_do_not() {
+    let program = env!("CARGO_BIN_EXE_games");
+    let small = ["--keys", "500", "--queries", "20000", "--mistakes", "50", "--json"];
+    let output = Command::new(program).args(small).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 7 * 9, "seven filters, nine games");
+    for row in rows {
+        let (rate, queries) = (row["error_rate"].as_f64().unwrap(), row["queries"].as_f64().unwrap());
+        if let Some(promised) = row["promised"].as_f64() {
+            assert!(rate <= promised + 5.0 * (promised / queries).sqrt(), "{row}");
+        }
+        let learns = !["quotient", "Bloom"].contains(&row["filter"].as_str().unwrap());
+        if row["game"] == "cycle of 50" && !learns {
+            assert_eq!(rate, 1.0, "{row}");
+        }
+    }
+    let output = Command::new(program).args(&small[..6]).output().expect("the program starts");
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(table.contains("| churn | adaptive, rotates |"), "{table}");
+}

@@ -421,6 +421,44 @@ pub enum SetError<E> {
     Memory(#[from] OutOfMemory),
 }
 
+/// Why a [cascade](crate::cascade) could not insert, learn or be rebuilt. It is as it was. `E` is the error of the map.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CascadeError<E = std::convert::Infallible> {
+    /// The map could not look or write.
+    #[error("the reverse map failed: {0}")]
+    Map(#[source] E),
+    /// A layer has no room.
+    #[error(
+        "layer {layer} of the cascade has room for {capacity} keys and no more: make a new one with rebuilt(), or use a \
+         CascadeSet, which does that by itself; if few keys were inserted, the hashes are badly distributed"
+    )]
+    NeedsRebuild {
+        /// The number of the layer, from 0.
+        layer: usize,
+        /// How many keys it has room for.
+        capacity: u64,
+    },
+    /// The query and a key cannot be told apart.
+    #[error(transparent)]
+    Indistinguishable(#[from] Indistinguishable),
+    /// A layer could not be made.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+impl CascadeError {
+    /// The same for callers who have a map.
+    pub(crate) fn with_map<E>(self) -> CascadeError<E> {
+        match self {
+            Self::Map(never) => match never {},
+            Self::NeedsRebuild { layer, capacity } => CascadeError::NeedsRebuild { layer, capacity },
+            Self::Indistinguishable(error) => CascadeError::Indistinguishable(error),
+            Self::Build(error) => CascadeError::Build(error),
+        }
+    }
+}
+
 /// Why a YES/NO list, or a delta of one, could not be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

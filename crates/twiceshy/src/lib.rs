@@ -61,13 +61,14 @@ mod persist;
 mod prefix;
 pub mod reverse_map;
 mod table;
+mod words;
 
 pub mod adaptive {
     //! What belongs to [`AdaptiveFilter`] and [`AdaptiveSet`]: how they are built, what they answer, what they know of
     //! themselves, and the [protocol] between a filter and its map.
     pub use crate::filter::adaptive::{
         Adapted, AdaptiveFilter, AdaptiveSet, Builder, Filter, Fingerprint, Growth, Insertion, Iter, Lengths,
-        Query, Record, RecordError, Set, Stats, Ticket, View,
+        Query, Record, RecordError, Set, Stats, Ticket, Turn, View,
     };
     pub use crate::filter::protocol;
 }
@@ -76,6 +77,8 @@ pub mod any {
     //! Files and filters of any kind.
     pub use crate::filter::any::{AnyFilter, FilterKind, Identity, View, identify};
 }
+
+pub use crate::filter::cascade;
 
 pub mod expandable {
     //! What belongs to [`ExpandableFilter`]: how it is built, in which modes, and what it knows of itself.
@@ -95,6 +98,11 @@ pub mod adaptive_range {
 pub mod quotient {
     //! What belongs to [`QuotientFilter`].
     pub use crate::filter::quotient::{Builder, Fingerprint, Iter, QuotientFilter, View};
+}
+
+pub mod shared {
+    //! Filters that many threads share.
+    pub use crate::filter::shared::{SharedAdaptiveFilter, SharedAdaptiveSet, SharedQuotientFilter};
 }
 
 pub mod range {
@@ -119,3 +127,4 @@ pub use prefix::Prefix;
 pub use quotient::QuotientFilter;
 pub use range::{RangeFilter, RangeKey};
 pub use reverse_map::ReverseMap;
+pub use shared::{SharedAdaptiveFilter, SharedAdaptiveSet, SharedQuotientFilter};

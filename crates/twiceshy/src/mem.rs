@@ -7,9 +7,14 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use crate::words::Plot;
+
 /// Tables from this size on are mapped (two huge pages of x86-64).
 #[cfg(target_os = "linux")]
 const MAP_FROM: usize = 4 << 20;
+
+/// As many words can be changed at once: a block of a table with the widest slots, and what lies around it.
+const MOST_WORDS: usize = 72;
 
 /// The memory for a table could not be allocated.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +46,8 @@ pub struct Memory {
     /// The bytes, wherever they are: every access would have to ask for the place otherwise.
     start: NonNull<u8>,
     len: usize,
+    /// How many of them can be borrowed to be changed: all, or, of memory that others read at the same time, none.
+    plain: usize,
     owner: Owner,
 }
 
@@ -49,7 +56,9 @@ enum Owner {
     Heap,
     /// `start` and `len` are the inside of this map.
     #[cfg(target_os = "linux")]
-    Mapped(#[expect(dead_code, reason = "kept to be dropped")] memmap2::MmapMut),
+    Mapped(memmap2::MmapMut),
+    /// `start` and `len` are bytes of a table on the ground of a shared filter.
+    Shared(Plot),
 }
 
 #[expect(unsafe_code, reason = "a pointer to bytes that this value owns alone")]
@@ -71,7 +80,7 @@ impl Memory {
             // A hint: kernels without transparent huge pages refuse it, and nothing depends on it.
             let _ = map.advise(memmap2::Advice::HugePage);
             let start = NonNull::from(&mut map[..]).cast();
-            return Ok(Self { start, len, owner: Owner::Mapped(map) });
+            return Ok(Self { start, len, plain: len, owner: Owner::Mapped(map) });
         }
         let mut heap = Vec::new();
         heap.try_reserve_exact(len).map_err(|error| OutOfMemory::new(len, error))?;
@@ -90,7 +99,84 @@ impl Memory {
 
     fn on_heap(bytes: Vec<u8>) -> Self {
         let bytes = Box::leak(bytes.into_boxed_slice());
-        Self { len: bytes.len(), start: NonNull::from(bytes).cast(), owner: Owner::Heap }
+        Self { len: bytes.len(), plain: bytes.len(), start: NonNull::from(bytes).cast(), owner: Owner::Heap }
+    }
+
+    /// The first `len` bytes of words that others read at the same time.
+    pub(crate) fn shared(plot: Plot, len: usize) -> Self {
+        Self { start: plot.start(), len, plain: 0, owner: Owner::Shared(plot) }
+    }
+
+    /// Whether others read it at the same time. Then it can be changed by [`change`](Self::change) only.
+    #[inline(always)]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.plain < self.len
+    }
+
+    /// The words, if others read them at the same time.
+    #[inline(always)]
+    pub(crate) fn plot(&mut self) -> Option<&Plot> {
+        if let Owner::Shared(plot) = &self.owner { Some(plot) } else { None }
+    }
+
+    /// Changes the `len` bytes at `at`, of which there are not many.
+    #[inline(always)]
+    pub(crate) fn change<R>(&mut self, at: usize, len: usize, change: impl FnOnce(&mut [u8]) -> R) -> R {
+        if self.is_shared() { self.change_shared(at, len, change) } else { change(&mut self[at..][..len]) }
+    }
+
+    /// The same for bytes that others read at the same time: a copy is changed, and the words that differ are stored.
+    #[inline(always)]
+    fn change_shared<R>(&mut self, at: usize, len: usize, change: impl FnOnce(&mut [u8]) -> R) -> R {
+        let Owner::Shared(plot) = &self.owner else { unreachable!("other memory is plain") };
+        plot.disturb();
+        let (first, words) = (at / 8, (at % 8 + len).div_ceil(8));
+        let mut copy = [[0; 8]; MOST_WORDS];
+        let copy = &mut copy[..words];
+        for (i, word) in copy.iter_mut().enumerate() {
+            *word = plot.load(first + i).to_le_bytes();
+        }
+        let result = change(&mut copy.as_flattened_mut()[at % 8..][..len]);
+        for (i, word) in (first..).zip(copy) {
+            let word = u64::from_le_bytes(*word);
+            if word != plot.load(i) {
+                plot.store(i, word);
+            }
+        }
+        result
+    }
+
+    /// Makes all bytes 0.
+    pub(crate) fn clear(&mut self) {
+        if let Owner::Shared(plot) = &self.owner {
+            plot.disturb();
+            (0..self.len.div_ceil(8)).for_each(|i| plot.store(i, 0));
+        }
+        self.fill(0);
+    }
+
+    /// The operating system may have the whole pages of these bytes, which read as 0 from now on, if they are in a map; else
+    /// nothing happens. Nobody may have borrowed them, nor expect that they stay as they are.
+    pub(crate) fn give_back(&self, at: usize, len: usize) {
+        #[cfg(target_os = "linux")]
+        if let Owner::Mapped(map) = &self.owner {
+            const PAGE: usize = 1 << 12;
+            let start = self.start.addr().get();
+            let first = (start + at).next_multiple_of(PAGE) - start;
+            let end = ((start + at + len) & !(PAGE - 1)).saturating_sub(start);
+            if first < end {
+                #[expect(unsafe_code, reason = "bytes that change without being written")]
+                // SAFETY: private anonymous pages stay mapped and become 0. Nobody has borrowed these bytes, and who loads
+                // them as atomics at the same time sees either.
+                let given = unsafe {
+                    map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, first, end - first)
+                };
+                // A hint: nothing depends on it.
+                let _ = given;
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (at, len);
     }
 
     /// A copy of `bytes`.
@@ -120,6 +206,7 @@ impl Drop for Memory {
             }
             #[cfg(target_os = "linux")]
             Owner::Mapped(_) => {}
+            Owner::Shared(_) => {}
         }
     }
 }
@@ -130,7 +217,7 @@ impl Deref for Memory {
     fn deref(&self) -> &[u8] {
         #[expect(unsafe_code, reason = "a slice from its parts")]
         // SAFETY: the bytes are initialised, belong to `self` and live as long; a shared borrow of
-        // `self` allows nobody to change them.
+        // `self` allows nobody to change them. If others read them at the same time, `self` is the only one to store there.
         unsafe {
             std::slice::from_raw_parts(self.start.as_ptr(), self.len)
         }
@@ -141,9 +228,10 @@ impl DerefMut for Memory {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u8] {
         #[expect(unsafe_code, reason = "a slice from its parts")]
-        // SAFETY: as for `deref`; the unique borrow of `self` makes this the only way to the bytes.
+        // SAFETY: as for `deref`; the unique borrow of `self` makes this the only way to the bytes. If others read them at
+        // the same time, there are none.
         unsafe {
-            std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len)
+            std::slice::from_raw_parts_mut(self.start.as_ptr(), self.plain)
         }
     }
 }
@@ -155,26 +243,26 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-/// Asks for the cache line that holds byte `at`, which may lie after the end: into the first-level cache, to be read at
+/// Asks for the cache line that holds byte `at` of what begins at `start`, and which may lie after its end: into the first-level cache, to be read at
 /// once. On CPUs without such an instruction this does nothing.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
-    ask_for::<true>(bytes, at);
+pub(crate) fn prefetch(start: *const u8, at: usize) {
+    ask_for::<true>(start, at);
 }
 
 /// The same into the second-level cache, to be read soon. A core waits for many more lines there than in the first level
 /// (here 270 million lines a second came from DRAM, and else 130).
 #[inline(always)]
-pub(crate) fn prefetch_far(bytes: &[u8], at: usize) {
-    ask_for::<false>(bytes, at);
+pub(crate) fn prefetch_far(start: *const u8, at: usize) {
+    ask_for::<false>(start, at);
 }
 
 #[inline(always)]
-fn ask_for<const NEAR: bool>(bytes: &[u8], at: usize) {
+fn ask_for<const NEAR: bool>(start: *const u8, at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        let place = bytes.as_ptr().wrapping_add(at);
+        let place = start.wrapping_add(at);
         #[expect(unsafe_code, reason = "the prefetch intrinsic takes a raw pointer")]
         // SAFETY: SSE is part of x86-64, and prefetching from any address, valid or not, has no effect
         // that a program can observe.
@@ -187,7 +275,7 @@ fn ask_for<const NEAR: bool>(bytes: &[u8], at: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
+    let _ = (start, at);
 }
 
 /// Memory that runs out, for tests.
@@ -244,9 +332,9 @@ mod tests {
             memory.fill(7);
             let copy = Memory::copy_of(&memory).unwrap();
             assert!(copy.iter().all(|&byte| byte == 7));
-            prefetch(&memory, 0);
-            prefetch(&memory, len + 1000);
-            prefetch_far(&memory, len + 1000);
+            prefetch(memory.as_ptr(), 0);
+            prefetch(memory.as_ptr(), len + 1000);
+            prefetch_far(memory.as_ptr(), len + 1000);
         }
     }
 

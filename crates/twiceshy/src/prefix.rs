@@ -86,6 +86,16 @@ impl Prefix {
         self.common_bits(other, len) == len
     }
 
+    /// What follows its first `len` bits, of which it has at least as many.
+    pub(crate) fn after(&self, len: u32) -> Self {
+        let mut rest = Self::from_bits(0, 0);
+        (len..self.len).step_by(64).for_each(|at| {
+            let bits = (self.len - at).min(64);
+            rest.push(self.window(at, bits), bits);
+        });
+        rest
+    }
+
     /// Appends the lowest `len` bits of `bits`, all others of which are 0.
     pub(crate) fn push(&mut self, bits: u64, len: u32) {
         if len == 0 {

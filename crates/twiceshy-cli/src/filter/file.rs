@@ -21,7 +21,7 @@ pub(super) fn version(path: &Path) -> anyhow::Result<u16> {
 
 /// Saves a filter.
 pub(super) fn save(filter: &AnyFilter, target: &Target) -> anyhow::Result<()> {
-    target.save(|path| filter.save(path))
+    target.save(|out| filter.write_to(out))
 }
 
 /// What to say about a filter that the command line only asks.

@@ -87,12 +87,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let info = if args.frozen {
         let list = frozen(&sides, rate)?;
         is_free()?;
-        progress::waiting("saving", || target.save(|path| list.save(path)))?;
+        progress::waiting("saving", || target.save(|out| list.write_to(out)))?;
         Info::of_frozen(&args.output, &list)
     } else {
         let list = keyed(&sides, rate)?;
         is_free()?;
-        progress::waiting("saving", || target.save(|path| list.save(path)))?;
+        progress::waiting("saving", || target.save(|out| list.write_to(out)))?;
         Info::of_keyed(&args.output, &list)
     };
     output::told(info.report(args.json))?;

@@ -67,7 +67,7 @@ pub(super) fn delta(args: &DeltaArgs) -> anyhow::Result<Outcome> {
     }
     keys.add_list(&file::load_keyed(&args.list)?)?;
     let delta = watched(|progress| frozen.delta_of(&keys, progress))?;
-    target.save(|path| delta.save(path))?;
+    target.save(|out| delta.write_to(out))?;
     if frozen.deltas() + 1 >= MANY {
         output::complain(format_args!(
             "note: with this one {} has {} deltas, each of which makes queries slower: a new frozen list is worth it",
@@ -117,7 +117,7 @@ pub(super) fn apply(args: &ApplyArgs) -> anyhow::Result<Outcome> {
         let delta = file::load_delta(path)?;
         list.apply(delta).with_context(|| path.display().to_string())?;
     }
-    progress::waiting("saving", || target.save(|path| list.save(path)))?;
+    progress::waiting("saving", || target.save(|out| list.write_to(out)))?;
     output::told(Info::of_frozen(&args.output, &list).report(args.json))?;
     Ok(Outcome::Done)
 }

@@ -112,7 +112,7 @@ impl Changing {
         let mut list = load_keyed(path)?;
         let (done, is_changed) = progress::waiting("changing", || change(&mut list))?;
         if is_changed {
-            progress::waiting("saving", || self.0.save(|path| list.save(path)))?;
+            progress::waiting("saving", || self.0.save(|out| list.write_to(out)))?;
         }
         Ok((list, done))
     }

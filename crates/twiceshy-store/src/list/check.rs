@@ -38,7 +38,7 @@ impl YesNoStore {
             match (Answer::of_row_value(row.value), ticket) {
                 (Some(Answer::Yes), Some(ticket)) => {
                     yes += 1;
-                    met.add(ticket.prefix());
+                    met.add(ticket.fingerprint());
                 }
                 (Some(Answer::No), None) => no += 1,
                 _ => wrong = wrong.take().or(Some(format!("key {} is answered wrongly", show(row.key)))),

@@ -27,7 +27,7 @@ impl<K: OrderedKey + ?Sized> OrderedStore<K> {
                 let coded = filter.partitions().coded_code(code);
                 let is_known = match last.replace(hash) == Some(hash) {
                     true => filter.is_positive(&coded),
-                    false => filter.query(&coded).inspect(|ticket| met.add(ticket.prefix())).is_some(),
+                    false => filter.query(&coded).inspect(|ticket| met.add(ticket.fingerprint())).is_some(),
                 };
                 if !is_known {
                     return disagree(format!("the filter does not know the key with code {code:#x}"));

@@ -115,13 +115,17 @@ impl<K: OrderedKey + ?Sized> OrderedStore<K> {
     /// The filter said *maybe* to codes in which there is no row.
     fn learn_range(&self, codes: RangeInclusive<u128>) {
         self.shared.counters.add(Count::RangeMistakes, 1);
-        let positive: Vec<_> = {
+        let parts: Vec<_> = {
             let Ok(filter) = self.shared.durable.filter() else { return };
             let parts = filter.partitions().coded_parts(Some(codes));
-            parts.filter(|part| filter.is_positive(part)).collect()
+            parts.map(|part| (filter.is_positive(&part), part)).collect()
         };
-        for part in positive {
-            self.learn(&self.shared.durable.rows.partitions.part_codes(&part), part.bytes());
+        for (is_mistake, part) in parts {
+            match is_mistake {
+                true => self.learn(&self.shared.durable.rows.partitions.part_codes(&part), part.bytes()),
+                // A filter that is built from the rows may be smaller, and mistaken here.
+                false => self.shared.remember(part.bytes()),
+            }
         }
     }
 

@@ -37,6 +37,11 @@ impl<F: Served> Shared<F> {
     /// The filter said *maybe* to a query for which there is no row.
     pub(crate) fn learn(self: &Arc<Self>, key: &[u8]) {
         self.counters.add(Count::Mistakes, 1);
+        self.remember(key);
+    }
+
+    /// There is no row for a query: the filter learns that if it does not know, and the journal in any case.
+    pub(crate) fn remember(self: &Arc<Self>, key: &[u8]) {
         let queued = self.lessons.lock().is_ok_and(|mut lessons| lessons.push(key));
         if !queued {
             self.counters.add(Count::Dropped, 1);
@@ -105,22 +110,18 @@ impl<F: Served> Shared<F> {
             match step {
                 Step::Rows(wanted) => adapt.rows(wanted.read(&self.durable.rows)?),
                 Step::Room(_) => return Ok(Lesson::NeedsGrow),
-                Step::Done(Adapted::Fixed { .. }) => {
+                Step::Done(adapted) => {
+                    // An older snapshot may have what was cleared away.
+                    let is_cleared = adapted == Adapted::Vanished;
+                    writer.journal.learned.extend(is_cleared.then_some(Record::Removed(hash)));
+                    // Also if it was no mistake any more: longer fingerprints came when the filter grew, and one that is built
+                    // from the rows may be smaller.
                     writer.journal.learned.extend(self.durable.filter()?.separate_record(hash, key));
-                    return Ok(Lesson::Learned);
+                    return Ok(match adapted {
+                        Adapted::Fixed { .. } | Adapted::Vanished => Lesson::Learned,
+                        _ => Lesson::Nothing,
+                    });
                 }
-                Step::Done(Adapted::Vanished) => {
-                    // An older snapshot may have it, too.
-                    writer.journal.learned.push(Record::Removed(hash));
-                    return Ok(Lesson::Learned);
-                }
-                Step::Done(Adapted::NotPositive) => {
-                    // The filter has grown since, and longer fingerprints came with that. A filter that is built from the
-                    // rows may be smaller.
-                    writer.journal.learned.extend(self.durable.filter()?.separate_record(hash, key));
-                    return Ok(Lesson::Nothing);
-                }
-                Step::Done(_) => return Ok(Lesson::Nothing),
                 step => return Err(unexpected(&step)),
             }
         }

@@ -32,7 +32,7 @@ impl AdaptiveStore {
                 wrong = Some(format!("the filter does not know key {}", show(row.key)));
                 return ControlFlow::Break(());
             };
-            met.add(ticket.prefix());
+            met.add(ticket.fingerprint());
             ControlFlow::Continue(())
         })?;
         if let Some(what) = wrong {

@@ -19,6 +19,7 @@ mod merge;
 mod model;
 mod ordered;
 mod power_cut;
+mod range_lessons;
 mod readme;
 mod recovery;
 mod split;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::{Disk, SNAPSHOT};
 use crate::hooked::{Call, Hooked};
-use crate::tested::Tested;
-use twiceshy::Hasher;
+use crate::tested::{Tested, under_the_fingerprint_of};
 use twiceshy::hash::HashKey;
+use twiceshy::{AdaptiveRangeFilter, Hasher};
 use twiceshy_store::engine::{Batch, Durability, Engine, Keys, MemoryEngine, Space};
 use twiceshy_store::ordered::{Milliseconds, OrderedBuilder, Seconds};
 use twiceshy_store::testing::MemoryFiles;
@@ -84,24 +84,12 @@ impl Bytes {
 
     /// The keys that a range without keys is mistaken for.
     fn culprits(&self, store: &OrderedStore<u8>, (first, last): (u8, u8)) -> Vec<u8> {
-        let size = u128::from(self.max_range);
-        store
-            .with_filter(|filter| {
-                let parts = filter.coded_parts(first..=last);
-                let tickets = parts
-                    .filter_map(|part| Some((filter.partitions().part_codes(&part), filter.query(&part)?)));
-                let under =
-                    |(codes, ticket): (std::ops::RangeInclusive<u128>, twiceshy::adaptive::Ticket<_>)| {
-                        let keys = self.rows.keys().copied().filter(move |&key| {
-                            let code = u128::from(key);
-                            (codes.start() % size..=codes.end() % size).contains(&(code % size))
-                                && ticket.prefix().covers(filter.hasher(), &(code / size))
-                        });
-                        keys.collect::<Vec<_>>()
-                    };
-                tickets.flat_map(under).collect()
-            })
-            .unwrap()
+        let culprits = |filter: &AdaptiveRangeFilter<u8>| {
+            let parts = filter.coded_parts(first..=last);
+            let keys = |part| self.rows.keys().copied().filter(under_the_fingerprint_of(filter, &part));
+            parts.flat_map(keys).collect()
+        };
+        store.with_filter(culprits).unwrap()
     }
 
     /// Asks for every range, twice: the second time no empty one is read from the engine.
@@ -116,8 +104,9 @@ impl Bytes {
             let was_positive = store.may_contain_range(first..=last).unwrap();
             assert!(was_positive || !is_there, "the filter lost {first}..={last}");
             if was_positive && !is_there && !is_too_long(first, last) {
+                let culprits = self.culprits(store, (first, last));
+                assert!(!culprits.is_empty(), "{first}..={last} is mistaken for nothing");
                 if let Some(time) = self.fixed.get(&(first, last)) {
-                    let culprits = self.culprits(store, (first, last));
                     let is_new = |key: &u8| self.since[key] > *time;
                     assert!(
                         culprits.iter().all(is_new),
@@ -420,7 +409,7 @@ fn all_parts_of_a_range_are_learned() {
     // The second and the third quarter of the numbers between two keys.
     let range = |number: u32| number * 32 + 8..=number * 32 + 23;
     let is_wrong_twice = |number: &u32| {
-        let wrong = |filter: &twiceshy::AdaptiveRangeFilter<u32>| {
+        let wrong = |filter: &AdaptiveRangeFilter<u32>| {
             filter.coded_parts(range(*number)).filter(|part| filter.is_positive(part)).count()
         };
         store.with_filter(wrong).unwrap() == 2

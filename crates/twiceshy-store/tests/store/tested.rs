@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use twiceshy::Hasher;
-use twiceshy::adaptive::Query;
+use twiceshy::adaptive::{Query, Ticket};
+use twiceshy::adaptive_range::Coded;
 use twiceshy::hash::HashKey;
 use twiceshy::list::Answer;
+use twiceshy::{AdaptiveRangeFilter, Hasher};
 use twiceshy_store::engine::Engine;
 use twiceshy_store::files::Files;
 use twiceshy_store::list::YesNoStoreBuilder;
 use twiceshy_store::ordered::OrderedBuilder;
 use twiceshy_store::{
-    AdaptiveStore, Durability, EngineKind, OrderedStore, Recovery, StoreBuilder, StoreError, StoreStats,
-    Verified, YesNoStore,
+    AdaptiveStore, Durability, EngineKind, OrderedKey, OrderedStore, Recovery, StoreBuilder, StoreError,
+    StoreStats, Verified, YesNoStore,
 };
 
 use crate::common;
@@ -249,6 +250,19 @@ fn range(bytes: &[u8]) -> std::ops::RangeInclusive<u32> {
     number(bytes)..=number(&bytes[4..])
 }
 
+/// Which keys a part of a range, in whose partition they are not, is mistaken for.
+pub(crate) fn under_the_fingerprint_of<'f, K: OrderedKey>(
+    filter: &'f AdaptiveRangeFilter<K>,
+    part: &Coded,
+) -> impl Fn(&K) -> bool + use<'f, K> {
+    let (codes, size) = (filter.partitions().part_codes(part), u128::from(filter.max_range()));
+    let (met, suffixes) = (filter.query(part), codes.start() % size..=codes.end() % size);
+    move |key| {
+        let is_met = |own: Ticket<_>| met.as_ref().is_some_and(|met| met.prefix() == own.prefix());
+        suffixes.contains(&(key.code() % size)) && filter.query(&filter.coded(key)).is_some_and(is_met)
+    }
+}
+
 /// Keys are 20 apart, one or two in every partition of 32, in many places of it; queries are ranges in between, which meet one
 /// partition, or two.
 impl Tested for OrderedStore<u32> {
@@ -332,13 +346,8 @@ impl Tested for OrderedStore<u32> {
         self.with_filter(|filter| {
             let mut culprits = BTreeSet::new();
             for part in filter.coded_parts(range(query)) {
-                let Some(ticket) = filter.query(&part) else { continue };
-                let codes = filter.partitions().part_codes(&part);
-                let suffixes = codes.start() % 32..=codes.end() % 32;
-                culprits.extend(rows.keys().filter(|key| {
-                    let code = u128::from(number(key));
-                    suffixes.contains(&(code % 32)) && ticket.prefix().covers(filter.hasher(), &(code / 32))
-                }));
+                let under = under_the_fingerprint_of(filter, &part);
+                culprits.extend(rows.keys().filter(|key| under(&number(key))));
             }
             culprits.into_iter().cloned().collect()
         })

@@ -37,7 +37,7 @@ pub(crate) trait Cpu: Copy {
     /// [`vectors`](super::vectors).
     fn insert_field(self, vectors: &Vectors, block: &mut [u8], header: usize, bit: u32, value: u64) -> bool;
     /// Which of sixteen sums of bits are odd; see [`parity`].
-    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2];
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> u64;
     /// Runs a kernel in a function of its own: for the parts of an operation that are rarely needed
     /// and would bloat the others.
     fn outlined<K: Kernel>(self, kernel: K) -> K::Output;
@@ -75,7 +75,7 @@ impl Cpu for Portable {
         false
     }
     #[inline(always)]
-    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> u64 {
         parity::portable(bytes, stride, mask)
     }
     #[inline(never)]
@@ -126,7 +126,7 @@ impl Cpu for Fast {
         unsafe { vectors.insert(block, header, bit, value) }
     }
     #[inline(always)]
-    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+    fn parities(self, bytes: &[u8], stride: usize, mask: u64) -> u64 {
         // SAFETY: a `Fast` is made only in `dispatch`, after `is_fast`.
         unsafe { parity::avx2(bytes, stride, mask) }
     }

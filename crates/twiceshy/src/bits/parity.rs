@@ -6,7 +6,7 @@
 //!
 //! # Cost
 //!
-//! 32 instructions with AVX2, for all sixteen; 130 without.
+//! 30 instructions with AVX2, for all sixteen; 130 without.
 //!
 //! # Source
 //!
@@ -25,7 +25,7 @@ pub(crate) const GROUPS: usize = 8;
 pub(crate) const SUMS: usize = 16;
 
 /// The lowest bit of every byte.
-pub(crate) const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
+const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
 
 /// How many bytes a slice must have, of groups that begin `stride` bytes after each other.
 #[inline(always)]
@@ -33,9 +33,9 @@ pub(crate) const fn reach(stride: usize) -> usize {
     (GROUPS - 1) * stride + SUMS
 }
 
-/// The sums as bytes 0 or 1, the first in the lowest byte of the first word.
+/// The sums as sixteen bits, the first in the lowest.
 #[inline(always)]
-pub(super) fn portable(bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+pub(super) fn portable(bytes: &[u8], stride: usize, mask: u64) -> u64 {
     let mut sums = [0; 2];
     for (group, mask) in mask.to_le_bytes().into_iter().enumerate() {
         let mask = u64::from(mask) * LOWEST_BITS;
@@ -43,18 +43,20 @@ pub(super) fn portable(bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
             *sum ^= load(bytes, group * stride + 8 * word) & mask;
         }
     }
-    sums.map(|mut sum| {
+    let [low, high] = sums.map(|mut sum| {
         sum ^= sum >> 4;
         sum ^= sum >> 2;
         sum ^= sum >> 1;
-        sum & LOWEST_BITS
-    })
+        // The lowest bits of all bytes side by side, in the highest byte.
+        (sum & LOWEST_BITS).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    });
+    low | high << 8
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn avx2(bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
+pub(super) fn avx2(bytes: &[u8], stride: usize, mask: u64) -> u64 {
     assert!(bytes.len() >= reach(stride), "all groups");
     let mask = _mm256_set1_epi64x(mask.cast_signed());
     let two_groups = |group: usize| {
@@ -73,8 +75,10 @@ pub(super) fn avx2(bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
     let all = _mm256_xor_si256(low, high);
     let bytes = _mm_xor_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all));
     let halves = _mm_and_si128(_mm_xor_si128(bytes, _mm_srli_epi16::<4>(bytes)), _mm_set1_epi8(15));
-    let sums = _mm_shuffle_epi8(_mm_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0), halves);
-    [_mm_cvtsi128_si64(sums), _mm_extract_epi64::<1>(sums)].map(i64::cast_unsigned)
+    // The highest bit of a byte is what a mask is made of.
+    let odd = i8::MIN;
+    let sums = _mm_setr_epi8(0, odd, odd, 0, odd, 0, 0, odd, odd, 0, 0, odd, 0, odd, odd, 0);
+    _mm_movemask_epi8(_mm_shuffle_epi8(sums, halves)).cast_unsigned().into()
 }
 
 #[cfg(test)]
@@ -84,12 +88,12 @@ mod tests {
     use super::*;
 
     /// One bit at a time.
-    fn naive(bytes: &[u8], stride: usize, mask: u64) -> [u64; 2] {
-        let mut sums = [0; 2];
+    fn naive(bytes: &[u8], stride: usize, mask: u64) -> u64 {
+        let mut sums = 0;
         for sum in 0..SUMS {
             let ones = (0..64)
                 .filter(|bit| mask >> bit & 1 == 1 && bytes[bit / 8 * stride + sum] >> (bit % 8) & 1 == 1);
-            sums[sum / 8] |= (ones.count() as u64 & 1) << (8 * (sum % 8));
+            sums |= (ones.count() as u64 & 1) << sum;
         }
         sums
     }

@@ -32,7 +32,7 @@
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::packed;
 use crate::bits::word::low_mask;
-use crate::table::{Full, Glance, Home, Limits, Loader, NoRoom, Run, Runs, Slot, Table};
+use crate::table::{Full, Glance, Home, Limits, Loader, NoRoom, Run, Runs, Slot, Source, Table};
 
 /// No slot of a run before this one holds a digit.
 pub(super) const FIRST_DIGIT: usize = 3;
@@ -56,7 +56,7 @@ impl Entry {
 ///
 /// In a run that no encoder wrote, the entry is cut off at `end` and the count is at most `u64::MAX`.
 #[inline(always)]
-pub(crate) fn decode<B: AsRef<[u8]>>(table: &Table<B>, start: u64, end: u64) -> Entry {
+pub(crate) fn decode<B: Source>(table: &Table<B>, start: u64, end: u64) -> Entry {
     let remainder = table.slot(start);
     let repeats = |slot: u64| slot < end && table.slot(slot) == remainder;
     if !repeats(start + 1) {
@@ -70,7 +70,7 @@ pub(crate) fn decode<B: AsRef<[u8]>>(table: &Table<B>, start: u64, end: u64) -> 
 
 #[cold]
 #[inline(never)]
-fn decode_digits<B: AsRef<[u8]>>(table: &Table<B>, remainder: u64, start: u64, end: u64) -> Entry {
+fn decode_digits<B: Source>(table: &Table<B>, remainder: u64, start: u64, end: u64) -> Entry {
     let mut slot = start + FIRST_DIGIT as u64;
     let extra = if table.shape().slot_bits() == 1 {
         let zeros = (slot..end).take_while(|&at| table.slot(at) == 0).count() as u64;
@@ -250,7 +250,7 @@ impl<B: AsRef<[u8]>> Iterator for Entries<'_, B> {
 
 /// The entry of `remainder` in `run`, or the slot where it would be inserted.
 #[inline(always)]
-pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -> Result<Entry, u64> {
+pub(crate) fn find<B: Source>(table: &Table<B>, run: Run, remainder: u64) -> Result<Entry, u64> {
     let mut slot = run.start;
     while slot < run.end {
         let entry = decode(table, slot, run.end);
@@ -267,30 +267,40 @@ pub(crate) fn find<B: AsRef<[u8]>>(table: &Table<B>, run: Run, remainder: u64) -
 
 /// Whether there is an entry of the fingerprint of `hash`, which belongs there.
 #[inline(always)]
-pub(crate) fn contains<C: Cpu, B: AsRef<[u8]>>(cpu: C, table: &Table<B>, home: Home, hash: u64) -> bool {
-    if let Some(glance) = table.glance_at(cpu, home) {
-        let found = table.find_at_glance(&glance, table.address().window(cpu, hash), 0);
-        // What is found further on may be a digit.
-        if !table.is_behind::<FIRST_DIGIT>(found) {
-            return found != 0;
-        }
+pub(crate) fn contains<C: Cpu, B: Source>(cpu: C, table: &Table<B>, home: Home, hash: u64) -> bool {
+    match contains_at_glance(cpu, table, home, hash) {
+        Some(found) => found,
+        None => cpu.outlined(LookCloser { table, hash }),
     }
-    cpu.outlined(LookCloser { table, hash })
+}
+
+/// [`contains`], if that takes no more than a glance.
+#[inline(always)]
+pub(crate) fn contains_at_glance<C: Cpu, B: Source>(
+    cpu: C,
+    table: &Table<B>,
+    home: Home,
+    hash: u64,
+) -> Option<bool> {
+    let glance = table.glance_at(cpu, home)?;
+    let found = table.find_at_glance(&glance, table.address().window(cpu, hash), 0);
+    // What is found further on may be a digit.
+    (!table.is_behind::<FIRST_DIGIT>(found)).then_some(found != 0)
 }
 
 /// Whether a run certainly has no digits: it is too short, or no slot repeats the one before it.
 #[inline(always)]
-pub(super) fn is_plain<B: AsRef<[u8]>>(table: &Table<B>, glance: &Glance) -> bool {
+pub(super) fn is_plain<B: Source>(table: &Table<B>, glance: &Glance) -> bool {
     glance.len() as usize <= FIRST_DIGIT || !table.repeats_at_glance(glance, 0)
 }
 
 /// [`contains`] for all runs. Two words, which are passed in registers, so that the caller needs no stack.
-struct LookCloser<'a, B> {
-    table: &'a Table<B>,
-    hash: u64,
+pub(crate) struct LookCloser<'a, B> {
+    pub(crate) table: &'a Table<B>,
+    pub(crate) hash: u64,
 }
 
-impl<B: AsRef<[u8]>> Kernel for LookCloser<'_, B> {
+impl<B: Source> Kernel for LookCloser<'_, B> {
     type Output = bool;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {

@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::adaptive::AdaptiveFilter;
 use super::adaptive_range::AdaptiveRangeFilter;
+use super::cascade::{BloomCascade, QuotientCascade};
 use super::expandable::ExpandableFilter;
 use super::quotient::QuotientFilter;
 use super::range::RangeFilter;
@@ -47,7 +48,7 @@ macro_rules! kinds {
             pub const ALL: &[Self] = &[$(Self::$kind,)+ $(Self::$range,)+ $(Self::$list),+];
 
             /// Those that an [`AnyFilter`] can be, in the order of their numbers: filters of ranges are not among them, since only
-            /// who knows the type of their keys can ask them, nor are lists, which say *no* for other reasons.
+            /// who knows the type of their keys can ask them, nor are lists, which say *no* for other reasons, nor cascades.
             pub const POINTS: &[Self] = &[$(Self::$kind),+];
 
             /// Its name in one word.
@@ -136,7 +137,7 @@ macro_rules! kinds {
     };
 }
 
-// A new kind is a line here. After the first semicolon are those of ranges, after the second those of lists.
+// A new kind is a line here. After the first semicolon are those of ranges, after the second those of lists, and cascades.
 kinds! {
     Quotient(QuotientFilter),
     Adaptive(AdaptiveFilter),
@@ -148,6 +149,8 @@ kinds! {
     FrozenList(FrozenYesNoList, "FrozenYesNoList"),
     ListDelta(Delta, "list::Delta"),
     List(ListFilter, "list::ListFilter"),
+    BloomCascade(BloomCascade, "cascade::BloomCascade"),
+    QuotientCascade(QuotientCascade, "cascade::QuotientCascade"),
 }
 
 stored! {

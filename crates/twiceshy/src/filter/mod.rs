@@ -7,6 +7,7 @@
 //! | [`range`] | [`RangeFilter`](range::RangeFilter): a multiset of ordered keys that is asked for ranges, and doubles for ever |
 //! | [`adaptive`] | [`AdaptiveFilter`](adaptive::AdaptiveFilter): a set whose fingerprints get longer where they erred |
 //! | [`adaptive_range`] | [`AdaptiveRangeFilter`](adaptive_range::AdaptiveRangeFilter): the same for ranges of keys |
+//! | [`cascade`] | [`Cascade`](cascade::Cascade): layers of filters that do not learn, which together do |
 //!
 //! [`range`] has what filters of ranges have in common, [`any`] lists them all and holds a filter of any kind.
 
@@ -14,6 +15,7 @@ pub(crate) mod adaptive;
 pub(crate) mod adaptive_range;
 pub(crate) mod any;
 pub(crate) mod batch;
+pub mod cascade;
 pub(crate) mod core;
 pub(crate) mod expandable;
 pub(crate) mod macros;
@@ -22,6 +24,7 @@ pub(crate) mod quotient;
 pub(crate) mod range;
 mod room;
 pub(crate) mod settings;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 mod union;

@@ -49,6 +49,11 @@ impl AesHash {
         &self.secret
     }
 
+    /// The key of an epoch.
+    pub(super) fn epoch_key(&self, epoch: u32) -> [u8; 16] {
+        derived(&self.parent, "twiceshy epoch", epoch)
+    }
+
     /// The first word of a short key, if the CPU has instructions for it.
     #[inline(always)]
     pub(super) fn at_once<C: Cpu>(&self, cpu: C, bytes: &[u8]) -> Option<u64> {

@@ -40,6 +40,12 @@ impl Cmac {
         cpu.aes128(&self.aes, filled_up(bytes), self.mask(bytes))
     }
 
+    /// Of at most 16 bytes, on any CPU.
+    #[inline(always)]
+    pub(super) fn short<C: Cpu>(&self, cpu: C, bytes: &[u8]) -> u128 {
+        self.aes.encrypt(cpu, filled_up(bytes), self.mask(bytes))
+    }
+
     /// Of any message.
     pub(super) fn of(&self, message: &[u8]) -> u128 {
         dispatch(Of(self, message))

@@ -37,21 +37,24 @@
 
 mod aes;
 mod cmac;
+mod epoch;
 mod sip;
 mod then;
 mod words;
 
+pub use epoch::Turn;
 pub(crate) use then::{Hashes, hashed, tried};
-pub(crate) use words::{KeyWords, MAX_BITS, RawWords, Words};
+pub(crate) use words::{KeyWords, MAX_BITS, RawKeyWords, RawWords, Words};
 
 use std::fmt;
 use std::sync::Arc;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
 
-use crate::bits::cpu::{Cpu, dispatch};
+use crate::bits::cpu::{Cpu, Portable, dispatch};
 use crate::key::Key;
 use aes::{AesHash, FirstWords};
+use epoch::Turned;
 use sip::Sip13;
 use then::{Done, HashAll};
 
@@ -173,6 +176,8 @@ enum Inner {
         /// Derived from `seed`; kept because the derivation costs more than a hash.
         secrets: RapidSecrets,
     },
+    /// Any of the others, in the epochs of a filter that rotates. What is hashed for maps and callers is hashed by that one.
+    Turned(Arc<Turned>),
     /// Any function of the bytes and the index of the word, to test with bad hashes.
     #[cfg(any(test, fuzzing))]
     Chosen(Chosen),
@@ -285,14 +290,15 @@ impl Hasher {
     pub fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
         match &self.0 {
             Inner::Aes(_) => hashed(self, key, |_, _, hash| Done(hash)),
-            _ => self.hash_slowly(key),
+            Inner::Turned(turned) => turned.plain.hash(key),
+            _ => self.hash_slowly(Portable, key),
         }
     }
 
     /// The bits `64 * index .. 64 * index + 64` of `H(key)`; word 0 is [`Hasher::hash`].
     #[inline]
     pub fn word<K: Key + ?Sized>(&self, key: &K, index: u32) -> u64 {
-        if index == 0 { self.hash(key) } else { self.later_word(key.key_bytes().as_ref(), index) }
+        if index == 0 { self.hash(key) } else { self.plain().later_word(key.key_bytes().as_ref(), index) }
     }
 
     /// [`Hasher::hash`] of the key with these canonical bytes.
@@ -307,7 +313,13 @@ impl Hasher {
         self.word(bytes, index)
     }
 
-    /// [`Hasher::hash`], if it takes only a few of the CPU's own instructions.
+    /// How the fingerprint of a key begins: [`Hasher::hash`], but for a filter that rotates.
+    #[inline(always)]
+    pub(crate) fn first_word_of<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.first_word(self.hash(key))
+    }
+
+    /// How the fingerprint of a key begins, if it takes only a few of the CPU's own instructions.
     #[inline(always)]
     pub(crate) fn hash_at_once<C: Cpu, K: Key + ?Sized>(&self, cpu: C, key: &K) -> Option<u64> {
         let Inner::Aes(keys) = &self.0 else { return None };
@@ -321,32 +333,41 @@ impl Hasher {
         keys.in_registers()
     }
 
-    /// [`Hasher::hash`] if it takes more.
+    /// How the fingerprint of a key begins if it takes more.
     #[inline(always)]
-    pub(crate) fn hash_slowly<K: Key + ?Sized>(&self, key: &K) -> u64 {
+    pub(crate) fn hash_slowly<C: Cpu, K: Key + ?Sized>(&self, cpu: C, key: &K) -> u64 {
+        if let Inner::Turned(turned) = &self.0 {
+            let hash = match turned.plain.hash_at_once(cpu, key) {
+                Some(hash) => hash,
+                None => turned.plain.hash(key),
+            };
+            return turned.first_word(cpu, hash);
+        }
         let bytes = key.key_bytes();
         let bytes = bytes.as_ref();
         match &self.0 {
             Inner::Aes(keys) => keys.block(bytes, 0).0,
             Inner::Sip(key) => Sip13::new(key.expose()).first_half(bytes),
             Inner::Fast { secrets, .. } => rapidhash_v3_seeded(bytes, secrets),
+            Inner::Turned(_) => unreachable!("asked for above"),
             #[cfg(any(test, fuzzing))]
             Inner::Chosen(Chosen(word)) => word(bytes, 0),
         }
     }
 
-    /// [`Hasher::hash`] of every key, one beside the other.
+    /// How the fingerprint of every key begins, one beside the other.
     ///
     /// # Panics
     ///
     /// If there are not as many hashes as keys.
     pub(crate) fn hash_all<K: Key>(&self, keys: &[K], hashes: &mut [u64]) {
         assert_eq!(keys.len(), hashes.len(), "as many hashes as keys");
-        dispatch(HashAll { hasher: self, keys, hashes });
+        dispatch(HashAll { hasher: self.plain(), keys, hashes });
+        self.first_words(hashes);
     }
 
-    /// [`Hasher::word`] for an `index` that is not 0.
-    pub(crate) fn later_word(&self, bytes: &[u8], index: u32) -> u64 {
+    /// [`Hasher::word`] for an `index` that is not 0, of a hasher without epochs.
+    fn later_word(&self, bytes: &[u8], index: u32) -> u64 {
         match &self.0 {
             Inner::Aes(keys) => {
                 let (first, second) = keys.block(bytes, index / 2);
@@ -365,6 +386,7 @@ impl Hasher {
             Inner::Fast { seed, .. } => {
                 rapidhash_v3_seeded(bytes, &RapidSecrets::seed(word_seed(*seed, index)))
             }
+            Inner::Turned(turned) => turned.plain.later_word(bytes, index),
             #[cfg(any(test, fuzzing))]
             Inner::Chosen(Chosen(word)) => word(bytes, index),
         }
@@ -375,8 +397,11 @@ impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Hasher");
         fields.field("kind", &self.kind());
-        if let Inner::Fast { seed, .. } = &self.0 {
+        if let Inner::Fast { seed, .. } = &self.plain().0 {
             fields.field("seed", seed);
+        }
+        if let Inner::Turned(_) = &self.0 {
+            fields.field("turn", &self.turn());
         }
         fields.finish()
     }
@@ -418,6 +443,7 @@ impl Hasher {
             Inner::Aes(_) => HashKind::Aes,
             Inner::Sip(_) => HashKind::Sip,
             Inner::Fast { .. } => HashKind::Fast,
+            Inner::Turned(turned) => turned.plain.kind(),
             // In a file it looks like the fast one; tests put it back.
             #[cfg(any(test, fuzzing))]
             Inner::Chosen(_) => HashKind::Fast,
@@ -430,6 +456,7 @@ impl Hasher {
             Inner::Aes(keys) => *keys.secret().expose(),
             Inner::Sip(key) => *key.expose(),
             Inner::Fast { seed, .. } => u128::from(*seed).to_le_bytes(),
+            Inner::Turned(turned) => turned.plain.secret(),
             #[cfg(any(test, fuzzing))]
             Inner::Chosen(_) => [0; 16],
         }

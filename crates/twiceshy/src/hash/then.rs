@@ -10,7 +10,7 @@ use super::Hasher;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::key::Key;
 
-/// Whatever hashes its keys.
+/// Whatever hashes its keys, in the epochs that it is in.
 pub trait Hashes {
     fn hasher(&self) -> &Hasher;
 }
@@ -44,7 +44,7 @@ pub(crate) fn tried<T: Deref<Target: Hashes>, K: Key + ?Sized, N: Kernel<Output 
 ) -> (u64, bool) {
     #[cold]
     fn only_hashed<K: Key + ?Sized>(hasher: &Hasher, key: &K) -> u64 {
-        hasher.hash(key)
+        hasher.first_word_of(key)
     }
 
     if !may_try {
@@ -73,7 +73,7 @@ where
     fn run<C: Cpu>(self, cpu: C) -> N::Output {
         let Self { filter, key, then } = self;
         let hasher = filter.hasher();
-        let hash = if SLOWLY { Some(hasher.hash_slowly(key)) } else { hasher.hash_at_once(cpu, key) };
+        let hash = if SLOWLY { Some(hasher.hash_slowly(cpu, key)) } else { hasher.hash_at_once(cpu, key) };
         match hash {
             Some(hash) => then(filter, key, hash).run(cpu),
             None => cpu.outlined(Hashed::<'k, true, _, _, _> { filter, key, then }),
@@ -123,7 +123,7 @@ impl<K: Key> Kernel for HashAll<'_, K> {
             };
             *hash = match at_once {
                 Some(hash) => hash,
-                None => hasher.hash_slowly(key),
+                None => hasher.hash_slowly(cpu, key),
             };
         }
     }

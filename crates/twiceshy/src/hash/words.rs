@@ -42,7 +42,7 @@ pub trait Words {
     }
 }
 
-/// The hash of a key, which may be a reference.
+/// The hash of a key, which may be a reference, in the epoch that it is in.
 pub struct KeyWords<'a, K> {
     hasher: &'a Hasher,
     key: K,
@@ -52,11 +52,17 @@ pub struct KeyWords<'a, K> {
 impl<'a, K: Key> KeyWords<'a, K> {
     #[inline(always)]
     pub(crate) fn new(hasher: &'a Hasher, key: K) -> Self {
-        let first = hasher.hash(&key);
+        let first = hasher.first_word_of(&key);
         Self { hasher, key, first }
     }
 
-    /// For a key whose first word is known.
+    /// For a key whose row is stored under this hash.
+    #[inline(always)]
+    pub(crate) fn stored_under(hasher: &'a Hasher, key: K, hash: u64) -> Self {
+        Self::with_first(hasher, key, hasher.first_word(hash))
+    }
+
+    /// For a key whose first word in its epoch is known.
     #[inline(always)]
     pub(crate) fn with_first(hasher: &'a Hasher, key: K, first: u64) -> Self {
         Self { hasher, key, first }
@@ -66,7 +72,11 @@ impl<'a, K: Key> KeyWords<'a, K> {
 impl<K: Key> Words for KeyWords<'_, K> {
     #[inline(always)]
     fn word(&self, index: u32) -> u64 {
-        if index == 0 { self.first } else { self.hasher.later_word(self.key.key_bytes().as_ref(), index) }
+        if index == 0 {
+            return self.first;
+        }
+        let word = self.hasher.word_bytes(self.key.key_bytes().as_ref(), index);
+        self.hasher.fingerprint_word(self.first, index, word)
     }
 }
 
@@ -80,6 +90,43 @@ impl<K: Key> PartialEq for KeyWords<'_, K> {
 /// A hash that a caller computed: its first 64 bits are given, and the others follow from them.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct RawWords(pub(crate) u64);
+
+/// A hash that a caller computed, in the epoch that it is in.
+#[derive(Clone, Copy)]
+pub(crate) struct RawKeyWords<'a> {
+    hasher: &'a Hasher,
+    hash: u64,
+    first: u64,
+}
+
+impl<'a> RawKeyWords<'a> {
+    #[inline(always)]
+    pub(crate) fn new(hasher: &'a Hasher, hash: u64) -> Self {
+        Self { hasher, hash, first: hasher.first_word(hash) }
+    }
+
+    /// For a hash whose first word in its epoch is known.
+    #[inline(always)]
+    pub(crate) fn with_first(hasher: &'a Hasher, hash: u64, first: u64) -> Self {
+        Self { hasher, hash, first }
+    }
+}
+
+impl PartialEq for RawKeyWords<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Words for RawKeyWords<'_> {
+    #[inline(always)]
+    fn word(&self, index: u32) -> u64 {
+        if index == 0 {
+            return self.first;
+        }
+        self.hasher.fingerprint_word(self.first, index, RawWords(self.hash).word(index))
+    }
+}
 
 impl<W: Words> Words for &W {
     #[inline(always)]

@@ -9,6 +9,11 @@
 //! Rates between `2^-(c+1)` and `2^-(c+2)`: some keys, a *share* that their hash decides, must match two equations of the exact
 //! stage, if they are to be a YES.
 //!
+//! Both stages begin with a ribbon in the same groups, so that one look answers for both, whatever the answer is: no branch depends on
+//! it, and no other memory. So the first ribbon of the exact stage has as many rows as that of the approximate one. It has room for the YES keys
+//! and some NO keys. If there are more, a share of all keys, by their hash again, goes *past* it: to the next ribbon of the stage. So do
+//! second equations.
+//!
 //! # Cost
 //!
 //! `c + 1 + share` bits for each of `n` YES keys and `2^-c` for each of `m` NO keys, and half a percent more for the ribbons.
@@ -25,20 +30,17 @@
 
 use super::keys::Pair;
 use super::progress::{Phase, Watch, Watched};
-use super::ribbon::stage::{Stage, Wanted, take};
-use super::ribbon::{MOST_COLUMNS, Ribbon, exactly, exactly_again};
+use super::ribbon::stage::{Place, Stage, WHOLE, Wanted, take};
+use super::ribbon::{Joined, MOST_COLUMNS, again, apart};
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::error::{Indistinguishable, ListError, ReadError};
-use crate::filter::batch::{CHUNK, FAR};
+use crate::filter::batch::Probe;
 use crate::filter::macros::kernel;
 use crate::hash::Words;
 use crate::mem::Memory;
 
 /// Bytes after the last ribbon, so that a reader may load vectors near its end.
 const PADDING: usize = 16;
-
-/// What the share of keys with two equations is counted in.
-const WHOLE: u32 = 1 << 16;
 
 /// Which of two sets a key is from, as a function of its hash.
 #[derive(Clone, Debug)]
@@ -47,17 +49,21 @@ pub(super) struct Sieve<B> {
     which: u8,
     /// Keys that have two equations, of [`WHOLE`].
     share: u16,
+    /// Keys that go past the first ribbon of the exact stage, of [`WHOLE`].
+    past: u16,
     approximate: Stage,
     exact: Stage,
     first: Option<First>,
     bytes: B,
 }
 
-/// The first ribbon of either stage, if queries can begin with these.
+/// What queries begin with, if that is the same for all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct First {
-    approximate: Ribbon,
-    exact: Ribbon,
+    /// The first ribbons of both stages.
+    ribbons: Joined,
+    /// The lowest bits of a hash from which on it has one equation in either of these, and no others.
+    sure_from: u16,
 }
 
 /// The columns of the first stage, and the share of keys with two equations.
@@ -97,35 +103,34 @@ impl Sieve<Memory> {
 
         let mut watched = watch.phase(Phase::Approximate, yes.len());
         let wanted = yes.iter().map(|&hash| (hash, false)).collect();
-        let approximate = Stage::build(wanted, columns, &mut bytes, |done| watched.add(done))?;
+        let approximate =
+            Stage::build(Place::First, wanted, Vec::new(), columns, &mut bytes, |done| watched.add(done))?;
         bytes.resize(bytes.len() + PADDING, 0);
         let mut watched = watch.phase(Phase::Survivors, no.len());
         let no =
             dispatch(Survivors { stage: &approximate, bytes: &bytes, hashes: no, watched: &mut watched });
         bytes.truncate(bytes.len() - PADDING);
 
-        let mut wanted: Vec<Wanted> = no.into_iter().map(|hash| (exactly(hash), true)).collect();
-        wanted.extend(yes.iter().map(|&hash| (exactly(hash), false)));
-        let twice = yes.iter().filter(|&&hash| has_two_equations(hash, share));
-        wanted.extend(twice.map(|&hash| (exactly_again(hash), false)));
-        if yes.is_empty() {
-            // Nothing passes the first stage.
-            wanted.clear();
-        }
-        let mut watched = watch.phase(Phase::Exact, wanted.len());
-        let exact = Stage::build(wanted, 1, &mut bytes, |done| watched.add(done))?;
+        // Without YES keys nothing passes the first stage.
+        let no = if yes.is_empty() { Vec::new() } else { no };
+        let past = approximate.too_many_beside(yes.len() + no.len());
+        let all = no.into_iter().map(|hash| (hash, true)).chain(yes.iter().map(|&hash| (hash, false)));
+        let (mut elsewhere, wanted): (Vec<Wanted>, _) = all.partition(|&(hash, _)| is_in(hash, past));
+        let twice = yes.iter().filter(|&&hash| is_in(hash, share));
+        elsewhere.extend(twice.map(|&hash| (again(hash), false)));
+        let mut watched = watch.phase(Phase::Exact, wanted.len() + elsewhere.len());
+        let place = Place::Beside(&approximate);
+        let exact = Stage::build(place, wanted, elsewhere, 1, &mut bytes, |done| watched.add(done))?;
         bytes.resize(bytes.len() + PADDING, 0);
-        Ok(Self::new(which, share, approximate, exact, Memory::from_vec(bytes)?))
+        Ok(Self::new(which, share, past, approximate, exact, Memory::from_vec(bytes)?))
     }
 }
 
 impl<B> Sieve<B> {
-    fn new(which: u8, share: u16, approximate: Stage, exact: Stage, bytes: B) -> Self {
-        let first = match (which, approximate.first(), exact.first()) {
-            (0, Some(&approximate), Some(&exact)) => Some(First { approximate, exact }),
-            _ => None,
-        };
-        Self { which, share, approximate, exact, first, bytes }
+    fn new(which: u8, share: u16, past: u16, approximate: Stage, exact: Stage, bytes: B) -> Self {
+        let ribbons = approximate.joined().filter(|_| which == 0);
+        let first = ribbons.map(|ribbons| First { ribbons, sure_from: share.max(past) });
+        Self { which, share, past, approximate, exact, first, bytes }
     }
 
     /// The probability that a key of neither set passes.
@@ -147,14 +152,15 @@ impl<B> Sieve<B> {
 
     /// The same over other bytes, which are equal.
     pub(super) fn over<T>(&self, bytes: T) -> Sieve<T> {
-        let Self { which, share, ref approximate, ref exact, first, .. } = *self;
-        Sieve { which, share, approximate: approximate.clone(), exact: exact.clone(), first, bytes }
+        let Self { which, share, past, ref approximate, ref exact, first, .. } = *self;
+        Sieve { which, share, past, approximate: approximate.clone(), exact: exact.clone(), first, bytes }
     }
 
     /// Its description in a directory.
     pub(super) fn describe(&self, directory: &mut Vec<u8>) {
         directory.push(self.which);
         directory.extend(self.share.to_le_bytes());
+        directory.extend(self.past.to_le_bytes());
         self.approximate.describe(directory);
         self.exact.describe(directory);
     }
@@ -162,17 +168,18 @@ impl<B> Sieve<B> {
 
 impl Sieve<()> {
     /// The most bytes of a description.
-    pub(super) const MOST_DESCRIBED: usize = 3 + 2 * Stage::MOST_DESCRIBED;
+    pub(super) const MOST_DESCRIBED: usize = 5 + 2 * Stage::MOST_DESCRIBED;
 
     /// Reads a description off the front of a directory. Tells how many bytes belong to it.
     pub(super) fn read(directory: &mut &[u8]) -> Result<(Self, usize), ReadError> {
-        let [which, low, high] = take(directory)?;
-        let (approximate, end) = Stage::read(directory, 0)?;
-        let (exact, end) = Stage::read(directory, end)?;
+        let [which] = take(directory)?;
+        let [share, past] = [take(directory)?, take(directory)?].map(u16::from_le_bytes);
+        let (approximate, end) = Stage::read(Place::First, directory, 0)?;
+        let (exact, end) = Stage::read(Place::Beside(&approximate), directory, end)?;
         let columns = exact.columns();
         crate::persist::expect("columns of the exact stage", columns == 1, 1, columns)?;
         let end = end.checked_add(PADDING).ok_or_else(crate::mem::OutOfMemory::too_large)?;
-        Ok((Self::new(which, u16::from_le_bytes([low, high]), approximate, exact, ()), end))
+        Ok((Self::new(which, share, past, approximate, exact, ()), end))
     }
 }
 
@@ -195,60 +202,17 @@ impl<B: AsRef<[u8]>> Sieve<B> {
     /// first ribbons. Nearly always they end there, too; what goes on is elsewhere, so that nothing need be kept for it.
     #[inline(always)]
     pub(super) fn passes_first<C: Cpu>(&self, cpu: C, first: &First, hash: u64) -> bool {
-        let (bytes, First { approximate, exact }) = (self.bytes.as_ref(), first);
-        let start = approximate.start(hash);
-        if !approximate.keeps(bytes, start) {
+        let (bytes, First { ribbons, sure_from }) = (self.bytes.as_ref(), first);
+        let Some(start) = ribbons.start(bytes, hash) else {
             return cpu.outlined(Passes { sieve: self, hash });
-        }
-        if !approximate.few_match(cpu, bytes, hash, start) {
-            return false;
-        }
-        let there = exactly(hash);
-        let start = exact.start(there);
-        if !exact.keeps(bytes, start) {
+        };
+        let is_sure = !is_in(hash, *sure_from);
+        let counts = if is_sure { ribbons.both } else { ribbons.first };
+        let passes = ribbons.differences(cpu, bytes, hash, start) & counts == 0;
+        if passes & !is_sure {
             return cpu.outlined(Decides { sieve: self, hash });
         }
-        if !exact.bit_matches(bytes, there, start) {
-            return false;
-        }
-        !has_two_equations(hash, self.share) || cpu.outlined(DecidesAgain { sieve: self, hash })
-    }
-
-    /// [`passes_first`](Self::passes_first) for a chunk of hashes.
-    #[inline(always)]
-    pub(super) fn pass_all<C: Cpu>(&self, cpu: C, first: &First, hashes: &[u64], found: &mut [bool]) {
-        let (bytes, First { approximate, exact }) = (self.bytes.as_ref(), first);
-        // Those that pass the first stage, and their numbers.
-        let (mut left, mut numbers, mut len) = ([0; CHUNK], [0u16; CHUNK], 0);
-        hashes.iter().take(FAR).for_each(|&hash| approximate.ask_for(bytes, hash));
-        for (number, &hash) in hashes.iter().take(CHUNK).enumerate() {
-            if let Some(&next) = hashes.get(number + FAR) {
-                approximate.ask_for(bytes, next);
-            }
-            let start = approximate.start(hash);
-            let matches = match approximate.keeps(bytes, start) {
-                true => approximate.few_match(cpu, bytes, hash, start),
-                false => cpu.outlined(Approximates { sieve: self, hash }),
-            };
-            (left[len], numbers[len]) = (hash, number as u16);
-            len += usize::from(matches);
-        }
-
-        found.fill(false);
-        let left = &left[..len];
-        left.iter().take(FAR).for_each(|&hash| exact.ask_for_bit(bytes, exactly(hash)));
-        for (i, (&hash, &number)) in left.iter().zip(&numbers).enumerate() {
-            if let Some(&next) = left.get(i + FAR) {
-                exact.ask_for_bit(bytes, exactly(next));
-            }
-            let there = exactly(hash);
-            let start = exact.start(there);
-            found[usize::from(number)] = match exact.keeps(bytes, start) {
-                true if has_two_equations(hash, self.share) => cpu.outlined(Decides { sieve: self, hash }),
-                true => exact.bit_matches(bytes, there, start),
-                false => cpu.outlined(Decides { sieve: self, hash }),
-            };
-        }
+        passes
     }
 
     /// Checks what does not matter to queries.
@@ -266,26 +230,39 @@ impl<B: AsRef<[u8]>> Sieve<B> {
 kernel! {
     /// Whether a hash passes, in all cases.
     Passes<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
-    |cpu| Approximates { sieve, hash }.run(cpu) && Decides { sieve, hash }.run(cpu)
-}
-
-kernel! {
-    /// Whether a hash passes the approximate stage.
-    Approximates<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
-    |cpu| sieve.approximate.matches(cpu, sieve.bytes.as_ref(), hash)
+    |cpu| sieve.approximate.matches(cpu, sieve.bytes.as_ref(), hash, false) && Decides { sieve, hash }.run(cpu)
 }
 
 kernel! {
     /// Whether a hash that has passed the approximate stage passes the exact one.
     Decides<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
-    |cpu| sieve.exact.matches(cpu, sieve.bytes.as_ref(), exactly(hash))
-        && (!has_two_equations(hash, sieve.share) || DecidesAgain { sieve, hash }.run(cpu))
+    |cpu| {
+        let (exact, bytes) = (&sieve.exact, sieve.bytes.as_ref());
+        exact.matches(cpu, bytes, hash, is_in(hash, sieve.past))
+            && (!is_in(hash, sieve.share) || exact.matches(cpu, bytes, again(hash), true))
+    }
 }
 
-kernel! {
-    /// Whether the second equation of a hash holds, if it has two.
-    DecidesAgain<'a, B: AsRef<[u8]>> { sieve: &'a Sieve<B>, hash: u64 } -> bool
-    |cpu| sieve.exact.matches(cpu, sieve.bytes.as_ref(), exactly_again(hash))
+/// A sieve that is asked for many hashes.
+pub(super) struct Many<'a, B> {
+    pub(super) sieve: &'a Sieve<B>,
+    pub(super) first: First,
+}
+
+impl<B: AsRef<[u8]>> Probe for Many<'_, B> {
+    #[inline(always)]
+    fn ask_far<C: Cpu>(&self, _: C, hash: u64) {
+        self.first.ribbons.ask_for(self.sieve.bytes.as_ref(), hash);
+    }
+
+    /// The second-level cache is near enough.
+    #[inline(always)]
+    fn ask_near<C: Cpu>(&self, _: C, _: u64) {}
+
+    #[inline(always)]
+    fn contains<C: Cpu>(&self, cpu: C, _: usize, hash: u64) -> bool {
+        self.sieve.passes_first(cpu, &self.first, hash)
+    }
 }
 
 /// Those hashes that match a stage.
@@ -304,7 +281,7 @@ impl Kernel for Survivors<'_, '_> {
         let mut left = Vec::new();
         for hash in hashes {
             watched.add(1);
-            if stage.matches(cpu, bytes, hash) {
+            if stage.matches(cpu, bytes, hash, false) {
                 left.push(hash);
             }
         }
@@ -312,9 +289,9 @@ impl Kernel for Survivors<'_, '_> {
     }
 }
 
-/// Whether a key has two equations in the exact stage, if these have so many.
+/// Whether a key is in a share of all keys. One that is in a small share is in every larger one.
 #[inline(always)]
-fn has_two_equations(hash: u64, share: u16) -> bool {
+fn is_in(hash: u64, share: u16) -> bool {
     (hash as u16) < share
 }
 
@@ -329,7 +306,7 @@ fn of_words(words: &impl Words, which: u8) -> u64 {
 
 /// Pairs that differ have different hashes, for nearly all numbers.
 fn of_pair(&[first, second]: &Pair, which: u8) -> u64 {
-    if which == 0 { first } else { exactly(first ^ u64::from(which)) ^ second }
+    if which == 0 { first } else { apart(first ^ u64::from(which)) ^ second }
 }
 
 /// The hashes of two sets of keys, in order and each once, and which these are: the first for which no key of one set has the

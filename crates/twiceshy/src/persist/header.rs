@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::{ReadError, check_sum, checksum};
-use crate::hash::{HashKind, Hasher};
+use crate::hash::{HashKind, Hasher, Turn};
 use crate::table::{Layout, Shape, Size, Table};
 
 /// How every filter begins.
@@ -25,7 +25,8 @@ const DISTINCT_AT: usize = LEN_AT + 8;
 const BODY_BYTES_AT: usize = DISTINCT_AT + 8;
 const BODY_SUM_AT: usize = BODY_BYTES_AT + 8;
 const OWN_AT: usize = BODY_SUM_AT + 4;
-const RESERVED_AT: usize = OWN_AT + OWN_BYTES;
+const TURN_AT: usize = OWN_AT + OWN_BYTES;
+const RESERVED_AT: usize = TURN_AT + TURN_BYTES;
 const SUM_AT: usize = HEADER_BYTES - 4;
 
 /// Bytes of a header.
@@ -33,6 +34,9 @@ pub(crate) const HEADER_BYTES: usize = 128;
 
 /// Bytes of a shape: quotient bits, slot bits, flags, the largest offset, and the spill slots.
 const SHAPE_BYTES: usize = 8;
+
+/// Bytes of a turn: epoch, bits that stay in the old and in the new one, frontier.
+const TURN_BYTES: usize = 14;
 
 /// Bytes for what only one kind of filter has.
 const OWN_BYTES: usize = 16;
@@ -80,6 +84,7 @@ impl Header {
         put(BODY_BYTES_AT, &body.0.to_le_bytes());
         put(BODY_SUM_AT, &body.1.to_le_bytes());
         put(OWN_AT, &self.own);
+        put(TURN_AT, &turn_to_bytes(&self.hasher.turn()));
         let sum = checksum(&bytes[..SUM_AT]);
         bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes
@@ -156,15 +161,18 @@ impl First {
     /// What is the same for all kinds without a table, checked, and how many bytes their directory has.
     pub(crate) fn without_table(&self) -> Result<(Header, u64), ReadError> {
         expect_zeros(&self.0[SHAPE_AT..=MAX_QUOTIENT_BITS_AT])?;
-        Ok((self.common()?, self.number(SIZE_AT)))
+        Ok((self.common(false)?, self.number(SIZE_AT)))
     }
 
-    /// What is the same for all kinds, checked.
-    fn common(&self) -> Result<Header, ReadError> {
+    /// What is the same for all kinds, checked; some may rotate.
+    fn common(&self, may_rotate: bool) -> Result<Header, ReadError> {
         expect_zeros(&self.0[MAX_QUOTIENT_BITS_AT + 1..SECRET_AT])?;
         expect_zeros(&self.0[RESERVED_AT..SUM_AT])?;
+        if !may_rotate {
+            expect_zeros(&self.0[TURN_AT..RESERVED_AT])?;
+        }
         Ok(Header {
-            hasher: self.hasher()?,
+            hasher: self.hasher()?.in_turn(turn_from_bytes(self.field(TURN_AT))?),
             max_quotient_bits: self.0[MAX_QUOTIENT_BITS_AT].into(),
             len: self.number(LEN_AT),
             distinct: self.number(DISTINCT_AT),
@@ -174,7 +182,7 @@ impl First {
 
     /// What is the same for all kinds with a table, checked, and the first table.
     pub(super) fn header<L: Layout>(&self) -> Result<(Header, Described), ReadError> {
-        let header = self.common()?;
+        let header = self.common(L::EXTENDED)?;
         let shape = shape_from_bytes::<L>(self.field(SHAPE_AT))?;
         let table = Described::new(shape, self.number(SIZE_AT))?;
         let (range, found) = (1..=Shape::MAX_QUOTIENT_BITS, header.max_quotient_bits);
@@ -273,6 +281,31 @@ fn shape_from_bytes<L: Layout>(bytes: [u8; SHAPE_BYTES]) -> Result<Shape, ReadEr
         field: "largest offset",
         expected: "at least 1".into(),
         found: offset_max.into(),
+    })
+}
+
+/// All 0 before the first rotation.
+fn turn_to_bytes(turn: &Turn) -> [u8; TURN_BYTES] {
+    let (epoch, old_bits, new_bits, frontier) = if *turn == Turn::NONE { (0, 0, 0, 0) } else { turn.parts() };
+    let mut bytes = [0; TURN_BYTES];
+    bytes[..4].copy_from_slice(&epoch.to_le_bytes());
+    (bytes[4], bytes[5]) = (old_bits as u8, new_bits as u8);
+    bytes[6..].copy_from_slice(&frontier.to_le_bytes());
+    bytes
+}
+
+fn turn_from_bytes(bytes: [u8; TURN_BYTES]) -> Result<Turn, ReadError> {
+    if bytes == [0; TURN_BYTES] {
+        return Ok(Turn::NONE);
+    }
+    let [a, b, c, d, old_bits, new_bits, frontier @ ..] = bytes;
+    let (epoch, frontier) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(frontier));
+    let turn = Turn::from_parts(epoch, old_bits.into(), new_bits.into(), frontier);
+    let turn = turn.filter(|turn| *turn != Turn::NONE);
+    turn.ok_or_else(|| ReadError::Field {
+        field: "frontier of the epoch",
+        expected: "the start of a group of hashes".into(),
+        found: frontier,
     })
 }
 

@@ -22,12 +22,14 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// There are at most as many bits.
+    pub(crate) const MOST_BITS: u32 = 16;
+
     pub(crate) const ALL: Self = Self { number: 0, bits: 0 };
 
     /// The hashes that begin with the `bits` bits (up to 16) of `number`.
-    #[cfg(test)]
     pub(crate) fn new(number: u16, bits: u32) -> Self {
-        assert!(bits <= 16 && u64::from(number) <= low_mask(bits));
+        assert!(bits <= Self::MOST_BITS && u64::from(number) <= low_mask(bits));
         Self { number, bits: bits as u8 }
     }
 

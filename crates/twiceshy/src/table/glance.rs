@@ -20,9 +20,9 @@
 
 use std::hint::select_unpredictable;
 
-use super::{EXTENSION_AT, Home, Layout, OCCUPIED_AT, OFFSET_AT, RUNEND_AT, Run, Shape, Table};
+use super::source::{ReadBlock, Source};
+use super::{Home, Layout, OCCUPIED_AT, OFFSET_AT, Run, Shape, Table};
 use crate::bits::cpu::Cpu;
-use crate::bits::packed::{self, Block};
 use crate::bits::vectors::Vectors;
 use crate::bits::word::{bit, low_mask, rank_below};
 
@@ -92,7 +92,7 @@ pub(crate) struct Glance {
     pub(super) slots: u64,
 }
 
-impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+impl<B: Source, L: Layout> Table<B, L> {
     /// Looks at the run of `quotient`; `None` if it takes more than a glance.
     #[inline(always)]
     pub(crate) fn glance<C: Cpu>(&self, cpu: C, quotient: u64) -> Option<Glance> {
@@ -148,7 +148,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         cpu: C,
         home: Home,
         words: Words,
-        bytes: Block<'_>,
+        bytes: impl ReadBlock,
         is_wanted: bool,
     ) -> Option<Glance> {
         let (lanes, Home { block, number }) = (&self.lanes, home);
@@ -173,16 +173,17 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
 
     /// The header of a block, and its bytes; `None` if there is no such block.
     #[inline(always)]
-    pub(super) fn words_and_slots(&self, block: u64) -> Option<(Words, Block<'_>)> {
+    pub(super) fn words_and_slots(&self, block: u64) -> Option<(Words, B::Block<'_>)> {
         let width = self.shape.slot_bits() as u8;
-        let bytes = Block::new(self.bytes(), self.shape.block_at(block), L::BYTES as u8, width)?;
-        Some((Words::read::<L>(bytes.bytes()), bytes))
+        let bytes = self.bytes.block(self.shape.block_at(block), L::BYTES as u8, width)?;
+        Some((Words::read::<L>(bytes.first_byte(), |i| bytes.header_word(i)), bytes))
     }
 
     /// The header of a block.
     #[inline(always)]
     pub(super) fn words(&self, block: u64) -> Words {
-        Words::read::<L>(&self.bytes()[self.shape.block_at(block)..])
+        let at = self.shape.block_at(block);
+        Words::read::<L>(self.bytes.byte(at + OFFSET_AT), |i| self.bytes.word(at + OCCUPIED_AT + 8 * i))
     }
 
     /// The run, which has some slots.
@@ -230,13 +231,11 @@ impl Glance {
 }
 
 impl Words {
-    /// The header of the block that starts with `bytes`.
+    /// The header of a block, of which `word` gives one after the other.
     #[inline(always)]
-    pub(super) fn read<L: Layout>(bytes: &[u8]) -> Self {
-        let word = |at| packed::load(bytes, at);
-        let extension = if L::EXTENDED { word(EXTENSION_AT) } else { 0 };
-        let (occupied, ends) = (word(OCCUPIED_AT), word(RUNEND_AT));
-        Self { offset: u32::from(bytes[OFFSET_AT]), occupied, ends, extension }
+    fn read<L: Layout>(offset: u8, word: impl Fn(usize) -> u64) -> Self {
+        let extension = if L::EXTENDED { word(2) } else { 0 };
+        Self { offset: offset.into(), occupied: word(0), ends: word(1), extension }
     }
 
     /// Heads of last entries.
@@ -272,7 +271,7 @@ impl Words {
 }
 
 /// What the slots of a run hold.
-impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+impl<B: Source, L: Layout> Table<B, L> {
     /// The slots of the run and some after it, side by side, the first one in the lowest bits.
     #[inline(always)]
     pub(crate) fn slots_at_glance(&self, glance: &Glance) -> u64 {
@@ -282,7 +281,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The highest bits of the lanes that hold slots of the run.
     #[inline(always)]
     pub(super) fn lanes_of(&self, glance: &Glance) -> u64 {
-        self.lanes.highs[glance.len as usize % MASKS]
+        B::first_lanes(&self.lanes.highs, glance.len, self.shape.slot_bits())
     }
 
     /// The first slot of the run that has this value, as a bit: 0 if there is none. The lowest bits of a slot that are set in

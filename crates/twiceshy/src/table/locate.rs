@@ -1,6 +1,6 @@
 //! Finding runs, free slots and the ends of clusters. Nothing here changes the table.
 
-use super::{BLOCK_QUOTIENTS, Layout, Table, split};
+use super::{BLOCK_QUOTIENTS, Layout, Source, Table, split};
 use crate::bits::cpu::{Cpu, Kernel};
 use crate::bits::word::{bit, low_mask, rank};
 
@@ -18,7 +18,7 @@ impl Run {
     }
 }
 
-impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+impl<B: Source, L: Layout> Table<B, L> {
     /// The run of `quotient`.
     ///
     /// On bytes that are not a valid table the answer is meaningless, but `start <= end <=
@@ -201,7 +201,7 @@ struct FirstOwnSlotInCrowd<'a, B, L> {
     known: (u64, u64),
 }
 
-impl<B: AsRef<[u8]>, L: Layout> Kernel for FirstOwnSlotInCrowd<'_, B, L> {
+impl<B: Source, L: Layout> Kernel for FirstOwnSlotInCrowd<'_, B, L> {
     type Output = u64;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> u64 {
@@ -215,7 +215,7 @@ pub(super) struct RunAnywhere<'a, B, L> {
     pub(super) quotient: u64,
 }
 
-impl<B: AsRef<[u8]>, L: Layout> Kernel for RunAnywhere<'_, B, L> {
+impl<B: Source, L: Layout> Kernel for RunAnywhere<'_, B, L> {
     type Output = Run;
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> Run {

@@ -91,6 +91,7 @@ mod respace;
 mod shape;
 mod shift;
 mod size;
+mod source;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -105,6 +106,7 @@ pub(crate) use load::Loader;
 pub(crate) use locate::Run;
 pub(crate) use shape::{MAX_LOAD_PERCENT, Shape};
 pub(crate) use size::Size;
+pub(crate) use source::{Located, Source};
 pub(crate) use stretch::{Stretch, Stretches, WIDEST};
 
 use std::marker::PhantomData;
@@ -207,9 +209,15 @@ impl<L: Layout> Table<Memory, L> {
 
     /// Removes everything.
     pub(crate) fn clear(&mut self) {
-        self.bytes.fill(0);
+        self.bytes.clear();
         self.used = 0;
         self.crowd = Crowd::default();
+    }
+
+    /// Where the bytes live.
+    #[inline(always)]
+    pub(crate) fn memory(&mut self) -> &mut Memory {
+        &mut self.bytes
     }
 
     #[inline(always)]
@@ -221,13 +229,13 @@ impl<L: Layout> Table<Memory, L> {
     fn set_offset(&mut self, block: u64, slots: u64) {
         let at = self.shape.block_at(block) + OFFSET_AT;
         let offset = slots.min(u64::from(self.shape.offset_max())) as u8;
-        self.bytes_mut()[at] = offset;
+        self.bytes.change(at, 1, |byte| byte[0] = offset);
     }
 
     #[inline(always)]
     fn set_word(&mut self, block: u64, field_at: usize, word: u64) {
         let at = self.shape.block_at(block) + field_at;
-        packed::store(self.bytes_mut(), at, word);
+        self.bytes.change(at, 8, |bytes| packed::store(bytes, 0, word));
     }
 
     #[inline(always)]
@@ -247,7 +255,7 @@ impl<L: Layout> Table<Memory, L> {
     #[inline(always)]
     fn set_slot(&mut self, slot: u64, value: u64) {
         let (at, width) = (self.shape.slot_bit(slot), self.shape.slot_bits());
-        packed::set(self.bytes_mut(), at, width, value);
+        self.bytes.change(at / 8, 9, |bytes| packed::set(bytes, at % 8, width, value));
     }
 }
 
@@ -279,10 +287,10 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         Self { is_view, ..self }
     }
 
-    /// This table over other bytes, without what is known of crowds.
-    fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
-        let Self { shape, used, address, lanes, is_view, layout, .. } = *self;
-        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), is_view, layout }
+    /// All that it takes to read this table, but for its bytes, and for which part of all hashes it is.
+    pub(crate) fn frame(&self) -> Table<(), L> {
+        let shape = self.shape.for_part(Part::new(0, self.shape.part().bits()));
+        Table { shape, used: 0, ..self.with_bytes(()) }
     }
 
     /// This table over borrowed bytes.
@@ -301,10 +309,13 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }
+}
 
-    /// Whether nobody has checked the bytes as a whole.
-    pub(crate) fn is_view(&self) -> bool {
-        self.is_view
+impl<B, L: Layout> Table<B, L> {
+    /// This table over other bytes, without what is known of crowds.
+    pub(crate) fn with_bytes<D>(&self, bytes: D) -> Table<D, L> {
+        let Self { shape, used, address, lanes, is_view, layout, .. } = *self;
+        Table { bytes, shape, used, address, lanes, crowd: Crowd::default(), is_view, layout }
     }
 
     #[inline(always)]
@@ -317,19 +328,16 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     pub(crate) fn address(&self) -> Address {
         self.address
     }
+}
 
-    /// How many slots are in use.
-    pub(crate) fn used(&self) -> u64 {
-        self.used
-    }
-
+impl<B: Located, L: Layout> Table<B, L> {
     /// Asks for all of the block of a hash, given its first 64 bits, and the next header: it is to be near enough when
     /// [`prefetch`](Self::prefetch) asks for what is read of it.
     #[inline(always)]
     pub(crate) fn prefetch_far<C: Cpu>(&self, cpu: C, hash: u64) {
         let block_at = self.shape.block_at(self.address.home(cpu, hash).block);
         for at in [0, 64, self.shape.block_bytes()] {
-            mem::prefetch_far(self.bytes(), block_at + at);
+            mem::prefetch_far(self.bytes.start(), block_at + at);
         }
     }
 
@@ -337,14 +345,14 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     #[inline(always)]
     pub(crate) fn prefetch<C: Cpu>(&self, cpu: C, hash: u64) {
         let block_at = self.shape.block_at(self.address.home(cpu, hash).block);
-        mem::prefetch(self.bytes(), block_at);
-        mem::prefetch(self.bytes(), block_at + 64);
+        mem::prefetch(self.bytes.start(), block_at);
+        mem::prefetch(self.bytes.start(), block_at + 64);
     }
 
     /// Asks for the header that a hash needs.
     #[inline(always)]
     pub(crate) fn prefetch_header<C: Cpu>(&self, cpu: C, hash: u64) {
-        mem::prefetch(self.bytes(), self.shape.block_at(self.address.home(cpu, hash).block));
+        mem::prefetch(self.bytes.start(), self.shape.block_at(self.address.home(cpu, hash).block));
     }
 
     /// The byte that a run is near if most slots are in use: as far into the block as its quotient.
@@ -361,8 +369,8 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     pub(crate) fn home_now<C: Cpu>(&self, cpu: C, hash: u64) -> Home {
         let home = self.address.home(cpu, hash);
         let likely_at = self.likely_at(home);
-        mem::prefetch(self.bytes(), likely_at);
-        mem::prefetch(self.bytes(), likely_at + 48);
+        mem::prefetch(self.bytes.start(), likely_at);
+        mem::prefetch(self.bytes.start(), likely_at + 48);
         home
     }
 
@@ -371,18 +379,30 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     pub(crate) fn prefetch_block(&self, home: Home) {
         let block_at = self.shape.block_at(home.block);
         for line in 0..=2 {
-            mem::prefetch(self.bytes(), block_at + line * 64);
+            mem::prefetch(self.bytes.start(), block_at + line * 64);
         }
+    }
+}
+
+impl<B: Source, L: Layout> Table<B, L> {
+    /// Whether nobody has checked the bytes as a whole.
+    pub(crate) fn is_view(&self) -> bool {
+        self.is_view
+    }
+
+    /// How many slots are in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
     }
 
     #[inline(always)]
     pub(crate) fn slot(&self, slot: u64) -> u64 {
-        packed::get(self.bytes(), self.shape.slot_bit(slot), self.shape.slot_bits())
+        self.bytes.field(self.shape.slot_bit(slot), self.shape.slot_bits())
     }
 
     #[inline(always)]
     fn word(&self, block: u64, field_at: usize) -> u64 {
-        packed::load(self.bytes(), self.shape.block_at(block) + field_at)
+        self.bytes.word(self.shape.block_at(block) + field_at)
     }
 
     #[inline(always)]
@@ -423,7 +443,7 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
     /// The stored offset of a block.
     #[inline(always)]
     fn offset_byte(&self, block: u64) -> u64 {
-        u64::from(self.bytes()[self.shape.block_at(block) + OFFSET_AT])
+        u64::from(self.bytes.byte(self.shape.block_at(block) + OFFSET_AT))
     }
 
     /// The offset of a block, `None` if it is saturated.

@@ -7,10 +7,10 @@
 //! lowest match is a match or a digit, and there is none only if there is none.
 
 use super::glance::{Glance, MASKS};
-use super::{Layout, Table};
+use super::{Layout, Source, Table};
 use crate::bits::word::field_mask;
 
-impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
+impl<B: Source, L: Layout> Table<B, L> {
     /// What keeps each slot, but for its lowest bits that are set in `ignored`, from being a prefix of `window`, in which these
     /// are 0: 0 in the lanes that are one. With `stops` set to 0 instead of all ones, slots have no stop bits, and must be equal.
     #[inline(always)]
@@ -36,6 +36,28 @@ impl<B: AsRef<[u8]>, L: Layout> Table<B, L> {
         // The lowest lane that is 0 is found for certain.
         let wrong = self.contradictions(glance, window, ignored, stops);
         wrong.wrapping_sub(self.lanes.ones) & !wrong & self.lanes_of(glance)
+    }
+
+    /// The same for slots whose ignored bits, XORed with those of `window`, are less than `below`, which is at most one more than
+    /// all of them: lanes that are less than it, instead of those that are 0, which takes no more steps that wait for memory.
+    #[inline(always)]
+    pub(crate) fn prefixes_below_at_glance(
+        &self,
+        glance: &Glance,
+        window: u64,
+        ignored: u64,
+        stops: u64,
+        below: u64,
+    ) -> u64 {
+        let ones = self.lanes.ones;
+        let mut wrong = glance.slots ^ window.wrapping_mul(ones);
+        // The same in all queries.
+        if stops != 0 {
+            let ignored = ones.wrapping_mul(ignored);
+            let strings = glance.slots & !ignored;
+            wrong &= !(strings ^ strings.wrapping_sub(ones)) | ignored;
+        }
+        wrong.wrapping_sub(below.wrapping_mul(ones)) & !wrong & self.lanes_of(glance)
     }
 
     /// The slot that was found, if it is the only one: what a slot of the run is that is a bit of `found`.

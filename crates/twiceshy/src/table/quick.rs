@@ -54,7 +54,9 @@ impl<L: Layout> Table<Memory, L> {
         }
         let (width, block_at) = (self.shape.slot_bits(), self.shape.block_at(home.block));
         let block = Block::bytes_mut(&mut self.bytes, block_at, L::BYTES as u8, width as u8);
-        let Some(block) = block else { return false };
+        let Some(block) = block else {
+            return cpu.outlined(InsertWhereShared { table: self, home, value, words, at, end, old_last });
+        };
         // Before the header, since vectors may begin in it.
         if !cpu.insert_field(&self.lanes.vectors, block, L::BYTES, at * width, value) {
             let slots = Slots::of(&self.shape, &mut block[L::BYTES..]);
@@ -134,13 +136,14 @@ impl<L: Layout> Table<Memory, L> {
         if used >= slots {
             return cpu.outlined(RemoveFromFull { table: self, glance: *glance, rank });
         }
-        let (header, slots) = self.block_mut(block);
-        packed::store(header, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
-        packed::store(header, RUNEND_AT, with_removed(words.ends, at) | new_last(len, start));
-        if L::EXTENDED {
-            packed::store(header, EXTENSION_AT, with_removed(words.extension, at));
-        }
-        slots.remove(at, used - 1, 0);
+        self.change_block(block, |header, slots| {
+            packed::store(header, OCCUPIED_AT, words.occupied & !(u64::from(len == 1) << home));
+            packed::store(header, RUNEND_AT, with_removed(words.ends, at) | new_last(len, start));
+            if L::EXTENDED {
+                packed::store(header, EXTENSION_AT, with_removed(words.extension, at));
+            }
+            slots.remove(at, used - 1, 0);
+        });
         self.used -= 1;
         self.crowd.given_back += 1;
         true
@@ -237,6 +240,39 @@ impl<L: Layout, F: FnOnce(&Table<Memory, L>, &Glance) -> Option<u32>> Kernel for
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         self.table.insert_in_full(cpu, self.home, self.value, self.rank)
+    }
+}
+
+/// The end of [`Table::insert_at_glance`] in a table that others read at the same time.
+struct InsertWhereShared<'a, L> {
+    table: &'a mut Table<Memory, L>,
+    home: Home,
+    value: u64,
+    words: Words,
+    at: u32,
+    end: u32,
+    old_last: u64,
+}
+
+impl<L: Layout> Kernel for InsertWhereShared<'_, L> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, _: C) -> bool {
+        let Self { table, home, value, words, at, end, old_last } = self;
+        let (shape, block_at) = (table.shape, table.shape.block_at(home.block));
+        let Some(plot) = table.bytes.plot() else { return false };
+        plot.disturb();
+        let toggle = |field_at, bits| plot.toggle((block_at + field_at) * 8, bits);
+        let ends = with_inserted(words.ends, at) & !old_last | 1 << end;
+        toggle(OCCUPIED_AT, !words.occupied & 1 << home.number);
+        toggle(RUNEND_AT, words.ends ^ ends);
+        if L::EXTENDED {
+            toggle(EXTENSION_AT, words.extension ^ with_inserted(words.extension, at));
+        }
+        let slots_end = (block_at + shape.block_bytes()) * 8;
+        plot.insert(shape.bit_of(home.block, at), slots_end, shape.slot_bits(), value);
+        table.used += 1;
+        true
     }
 }
 

@@ -95,7 +95,6 @@ impl Shape {
     }
 
     /// This shape for a part of all hashes.
-    #[cfg(test)]
     pub(crate) fn for_part(self, part: Part) -> Self {
         Self { part, ..self }
     }

@@ -31,11 +31,12 @@ impl<L: Layout> Table<Memory, L> {
     #[inline(always)]
     pub(super) fn shift_in(&mut self, block: u64, at: u32, last: u32, slot: Moved) -> Moved {
         let all = self.shape.slots_of_word();
-        let (header, slots) = self.block_mut(block);
-        let end = insert_bit(header, RUNEND_AT, at, last, slot.end, all);
-        let extension =
-            if L::EXTENDED { insert_bit(header, EXTENSION_AT, at, last, slot.extension, all) } else { 0 };
-        Moved { value: slots.insert(at, last, slot.value), end, extension }
+        self.change_block(block, |header, slots| {
+            let end = insert_bit(header, RUNEND_AT, at, last, slot.end, all);
+            let extension =
+                if L::EXTENDED { insert_bit(header, EXTENSION_AT, at, last, slot.extension, all) } else { 0 };
+            Moved { value: slots.insert(at, last, slot.value), end, extension }
+        })
     }
 
     /// Takes the slot at `at` out of a block. Those after it up to `last`, the last one in use, move down, and `follows` takes
@@ -44,12 +45,13 @@ impl<L: Layout> Table<Memory, L> {
     pub(super) fn shift_out(&mut self, block: u64, at: u32, last: u32, follows: Moved) -> Moved {
         let (width, bit) = (self.shape.slot_bits(), self.shape.bit_of(block, at));
         let value = packed::get(self.bytes(), bit, width);
-        let (header, slots) = self.block_mut(block);
-        let end = remove_bit(header, RUNEND_AT, at, last, follows.end);
-        let extension =
-            if L::EXTENDED { remove_bit(header, EXTENSION_AT, at, last, follows.extension) } else { 0 };
-        slots.remove(at, last, follows.value);
-        Moved { value, end, extension }
+        self.change_block(block, |header, slots| {
+            let end = remove_bit(header, RUNEND_AT, at, last, follows.end);
+            let extension =
+                if L::EXTENDED { remove_bit(header, EXTENSION_AT, at, last, follows.extension) } else { 0 };
+            slots.remove(at, last, follows.value);
+            Moved { value, end, extension }
+        })
     }
 
     /// The last slot of a block.
@@ -58,12 +60,18 @@ impl<L: Layout> Table<Memory, L> {
         self.shape.block_slots() as u32 - 1
     }
 
-    /// The header and the slots of a block.
+    /// Changes the header and the slots of a block.
     #[inline(always)]
-    pub(super) fn block_mut(&mut self, block: u64) -> (&mut [u8], Slots<'_>) {
-        let at = self.shape.block_at(block);
-        let (header, slots) = self.bytes[at..].split_at_mut(L::BYTES);
-        (header, Slots::of(&self.shape, slots))
+    pub(super) fn change_block<R>(
+        &mut self,
+        block: u64,
+        change: impl FnOnce(&mut [u8], Slots<'_>) -> R,
+    ) -> R {
+        let Self { bytes, shape, .. } = self;
+        bytes.change(shape.block_at(block), L::BYTES + 8 * shape.slots_words(), |bytes| {
+            let (header, slots) = bytes.split_at_mut(L::BYTES);
+            change(header, Slots::of(shape, slots))
+        })
     }
 }
 

@@ -17,6 +17,7 @@ mod merge_and_load;
 mod orders;
 mod rates;
 mod recovery;
+mod rotate;
 mod skew;
 mod zipf;
 

@@ -258,11 +258,12 @@ fn other_kinds_and_versions_are_refused<S: Subject>() {
 fn fields_out_of_range_are_named<S: Subject>() {
     // The last file has two stages of two ribbons in its first sieve, or more.
     let good = S::files().pop().unwrap();
-    let first_groups = BODY + 5;
-    let ribbons = usize::from(good[BODY + 4]);
+    let columns = BODY + 5;
+    let ribbons = usize::from(good[columns + 1]);
+    let first_groups = columns + 2;
     assert!(ribbons >= 2);
-    let exact = BODY + 5 + 4 * ribbons;
-    let cases: [(&str, usize, &[u8]); 14] = [
+    let exact = first_groups + 4 * ribbons;
+    let cases: [(&str, usize, &[u8]); 16] = [
         ("hash", HASH, &[0]),
         ("reserved bytes", QUOTIENT_BITS, &[1]),
         ("reserved bytes", SPILL, &[1]),
@@ -270,12 +271,14 @@ fn fields_out_of_range_are_named<S: Subject>() {
         ("reserved bytes", MORE_RESERVED, &[1]),
         ("directory bytes", USED, &[0; 8]),
         ("directory bytes", USED, &[0xFF; 8]),
-        ("columns", BODY + 3, &[65]),
-        ("ribbons", BODY + 4, &[17]),
-        ("ribbons", BODY + 3, &[0]),
+        ("columns", columns, &[64]),
+        ("ribbons", columns + 1, &[17]),
+        ("ribbons", columns, &[0]),
         ("groups of a ribbon", first_groups, &[7, 0, 0, 0]),
-        ("table bytes", first_groups, &[0xFF; 4]),
+        ("table bytes", first_groups + 4, &[0xFF; 4]),
         ("columns of the exact stage", exact, &[2]),
+        ("ribbons", exact + 1, &[1]),
+        ("groups of a ribbon beside another", exact + 2, &[0xFF; 4]),
         ("table bytes", BODY_BYTES, &[0xFF; 8]),
     ];
     for (name, at, value) in cases {

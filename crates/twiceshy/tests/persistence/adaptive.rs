@@ -84,7 +84,7 @@ fn what_was_learned_comes_back() {
 fn settings_come_back() {
     let growths =
         [Growth::Refuse, Growth::Grow { max_bytes: None }, Growth::Grow { max_bytes: Some(70_000) }];
-    for growth in growths {
+    for growth in growths.into_iter().chain([Growth::Rotate { max_bytes: 70_000 }]) {
         for hasher in [hasher(), Hasher::fast_with_seed(9)] {
             let builder = AdaptiveFilter::builder().capacity(100).growth(growth).hasher(hasher.clone());
             let filter = AdaptiveFilter::from_bytes(&builder.build().unwrap().to_bytes()).unwrap();
@@ -148,12 +148,17 @@ fn every_field_out_of_range_is_named() {
             // With a stop bit there is no room for the remainder.
             ("slot bits", STOP, vec![1]),
             ("stop bits", STOP, vec![2]),
-            ("growth", GROWTH, vec![3]),
+            ("growth", GROWTH, vec![4]),
             ("growth", GROWTH, vec![255]),
             ("reserved bytes", OWN_RESERVED, vec![1]),
             ("reserved bytes", MAX_BYTES - 1, vec![1]),
             // A limit, but growth without one.
             ("reserved bytes", MAX_BYTES, vec![1]),
+            // Epoch 0 keeps all bits, a group begins where its hashes do, and has one place in the table.
+            ("frontier of the epoch", EPOCH, vec![0, 0, 0, 0, 3, 3]),
+            ("frontier of the epoch", FRONTIER, long(1 << 63)),
+            ("frontier of the epoch", EPOCH, [vec![1, 0, 0, 0, 2, 2], long(1 << 61)].concat()),
+            ("bits of a group", EPOCH, vec![1, 0, 0, 0, 6, 6]),
             ("fingerprints", DISTINCT, long(used + 1)),
             ("keys", LEN, long(distinct - 1)),
         ],

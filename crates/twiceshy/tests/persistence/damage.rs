@@ -235,7 +235,8 @@ fn no_kind_is_left_out() {
         [
             &points[..],
             &[(4, "adaptive-range"), (5, "range")],
-            &[(6, "frozen-list"), (7, "list-delta"), (8, "list")]
+            &[(6, "frozen-list"), (7, "list-delta"), (8, "list")],
+            &[(9, "bloom-cascade"), (10, "quotient-cascade")]
         ]
         .concat()
     );

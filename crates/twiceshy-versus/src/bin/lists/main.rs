@@ -61,7 +61,9 @@ struct Args {
 enum Part {
     Sizes,
     Deltas,
+    /// Queries
     Speed,
+    Building,
 }
 
 /// All that is measured, or a part of it.
@@ -150,6 +152,8 @@ fn main() -> Result<(), Failure> {
     }
     if is_wanted(Part::Speed) {
         report.speed = speed::measure(keys)?;
+    }
+    if is_wanted(Part::Building) {
         report.building = Some(speed::building(keys)?);
     }
     if let Some(path) = &args.plot {

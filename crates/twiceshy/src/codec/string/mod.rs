@@ -44,7 +44,7 @@ use crate::bits::word::low_mask;
 use crate::hash::Words;
 use crate::mem::Memory;
 use crate::prefix::Prefix;
-use crate::table::{self, Extended, Glance, Home, Kind, Run, Shape, Slot};
+use crate::table::{self, Extended, Glance, Home, Kind, Run, Shape, Slot, Source};
 
 /// A table for strings.
 pub(crate) type Table<B = Memory> = table::Table<B, Extended>;
@@ -107,7 +107,7 @@ impl<P: Payload> Strings<P> {
     /// The bits of a head that are not of its string; known when it is compiled if there are none.
     #[inline(always)]
     fn own(&self) -> u64 {
-        if self.payload.head_bits() == 0 { 0 } else { self.own }
+        if P::IN_HEAD { self.own } else { 0 }
     }
 
     /// The part of a head that is not of the string.
@@ -159,7 +159,7 @@ impl<P: Payload> Strings<P> {
 
     /// The entry whose head is at `start`, in a run that ends at `end`.
     #[inline(always)]
-    pub(crate) fn entry<B: AsRef<[u8]>>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {
+    pub(crate) fn entry<B: Source>(&self, table: &Table<B>, start: u64, end: u64) -> Entry {
         let mut slot = start + 1;
         if slot >= end || table.kind(slot) == Kind::Head {
             return Entry { start, string_slots: 1, payload_slots: 0 };
@@ -178,7 +178,7 @@ impl<P: Payload> Strings<P> {
 
     /// All entries of a run.
     #[inline(always)]
-    pub(crate) fn entries<B: AsRef<[u8]>>(&self, table: &Table<B>, run: Run) -> impl Iterator<Item = Entry> {
+    pub(crate) fn entries<B: Source>(&self, table: &Table<B>, run: Run) -> impl Iterator<Item = Entry> {
         let mut slot = run.start;
         std::iter::from_fn(move || {
             let entry = (slot < run.end).then(|| self.entry(table, slot, run.end))?;
@@ -189,14 +189,14 @@ impl<P: Payload> Strings<P> {
 
     /// Slot `i` of the string of an entry, without what is not of the string, and how many bits it has.
     #[inline(always)]
-    fn string_slot<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry, i: u32) -> (u64, u32) {
+    fn string_slot<B: Source>(&self, table: &Table<B>, entry: &Entry, i: u32) -> (u64, u32) {
         let slot = table.slot(entry.start + u64::from(i));
         let own = if i == 0 { self.payload.head_bits() } else { 0 };
         (slot >> own, self.slot_bits - own)
     }
 
     /// The fingerprint of an entry of `quotient`.
-    pub(crate) fn prefix<B: AsRef<[u8]>>(&self, table: &Table<B>, quotient: u64, entry: &Entry) -> Prefix {
+    pub(crate) fn prefix<B: Source>(&self, table: &Table<B>, quotient: u64, entry: &Entry) -> Prefix {
         let mut prefix = Prefix::from_bits(table.shape().position(quotient), self.position_bits);
         let last = entry.string_slots - 1;
         for i in 0..last {
@@ -215,7 +215,7 @@ impl<P: Payload> Strings<P> {
 
     /// How many bits, quotient included, the fingerprint of an entry has.
     #[inline(always)]
-    pub(crate) fn len<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> u32 {
+    pub(crate) fn len<B: Source>(&self, table: &Table<B>, entry: &Entry) -> u32 {
         let full = self.bits_in(entry.string_slots);
         if !self.has_stop() {
             return full;
@@ -226,7 +226,7 @@ impl<P: Payload> Strings<P> {
 
     /// What an entry carries.
     #[inline(always)]
-    pub(crate) fn value<B: AsRef<[u8]>>(&self, table: &Table<B>, entry: &Entry) -> P::Value {
+    pub(crate) fn value<B: Source>(&self, table: &Table<B>, entry: &Entry) -> P::Value {
         let head = if self.payload.head_bits() == 0 { 0 } else { self.own_bits(table.slot(entry.start)) };
         // Nearly always.
         if entry.payload_slots == 0 {
@@ -239,7 +239,7 @@ impl<P: Payload> Strings<P> {
     /// Whether the fingerprint of an entry of the hash's own quotient is a prefix of it, and if not, which
     /// of the two comes first, with the number of bits that they have in common.
     #[inline(always)]
-    fn compare<B: AsRef<[u8]>>(
+    fn compare<B: Source>(
         &self,
         table: &Table<B>,
         entry: &Entry,
@@ -265,7 +265,7 @@ impl<P: Payload> Strings<P> {
 
     /// The entry in the run of its quotient that is a prefix of a hash, or where there could be one.
     #[inline(always)]
-    pub(crate) fn find<B: AsRef<[u8]>>(&self, table: &Table<B>, run: Run, words: &impl Words) -> Found {
+    pub(crate) fn find<B: Source>(&self, table: &Table<B>, run: Run, words: &impl Words) -> Found {
         let mut common_bits = self.position_bits;
         let mut at = run.start;
         while at < run.end {
@@ -288,7 +288,7 @@ impl<P: Payload> Strings<P> {
     /// Whether an entry of the run of its quotient is a prefix of a hash, given its first word; `None` if that takes more than
     /// a glance.
     #[inline(always)]
-    pub(crate) fn contains_at_glance<C: Cpu, B: AsRef<[u8]>>(
+    pub(crate) fn contains_at_glance<C: Cpu, B: Source>(
         &self,
         cpu: C,
         table: &Table<B>,
@@ -299,19 +299,21 @@ impl<P: Payload> Strings<P> {
         Some(self.matches_at_glance(table, &glance, table.address().window(cpu, first_word)))
     }
 
-    /// The own bits of the head of the entry that is a prefix of a hash, given its first word, if they are all that it carries
-    /// and there is one: whether there is, and the bits, which mean nothing if there is not. `None` if that takes more than a
-    /// glance.
+    /// The own bits of the head of the entry that is a prefix of a hash, given its first word, if they are all that it carries,
+    /// and, XORed with `flipped`, less than `below`: whether there is such an entry, and the bits, which mean nothing if there is
+    /// not. `None` if that takes more than a glance.
     #[inline(always)]
-    pub(crate) fn own_at_glance<C: Cpu, B: AsRef<[u8]>>(
+    pub(crate) fn own_at_glance<C: Cpu, B: Source>(
         &self,
         cpu: C,
         table: &Table<B>,
         home: Home,
         first_word: u64,
+        (flipped, below): (u64, u64),
     ) -> Option<(bool, u64)> {
         let glance = table.look_at(cpu, home)?;
-        let found = self.prefixes_at_glance(table, &glance, table.address().window(cpu, first_word));
+        let window = table.address().window(cpu, first_word) & !self.own() | flipped;
+        let found = table.prefixes_below_at_glance(&glance, window, self.own(), self.stops, below);
         // The highest bit of its slot says that it was found.
         let slot = table.slots_at_glance(&glance).wrapping_shr(found.trailing_zeros() + 1 - self.slot_bits);
         Some((found != 0, self.own_bits(slot)))
@@ -319,7 +321,7 @@ impl<P: Payload> Strings<P> {
 
     /// The entry that is a prefix of a hash, if there is one, given its first word; `None` if that takes more than a glance.
     #[inline(always)]
-    pub(crate) fn cover_at_glance<C: Cpu, B: AsRef<[u8]>>(
+    pub(crate) fn cover_at_glance<C: Cpu, B: Source>(
         &self,
         cpu: C,
         table: &Table<B>,
@@ -386,13 +388,13 @@ impl<P: Payload> Strings<P> {
     }
 
     #[inline(always)]
-    fn matches_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
+    fn matches_at_glance<B: Source>(&self, table: &Table<B>, glance: &Glance, window: u64) -> bool {
         self.prefixes_at_glance(table, glance, window) != 0
     }
 
     /// Slots of the run that are prefixes of the window, as bits, of which the lowest is certain: 0 if there is none.
     #[inline(always)]
-    fn prefixes_at_glance<B: AsRef<[u8]>>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
+    fn prefixes_at_glance<B: Source>(&self, table: &Table<B>, glance: &Glance, window: u64) -> u64 {
         table.prefixes_at_glance(glance, window & !self.own(), self.own(), self.stops)
     }
 
@@ -444,7 +446,7 @@ impl<P: Payload> Strings<P> {
 
     /// Checks that the entries of a run are as the encoder writes them and that none is a prefix of
     /// another. Gives their number.
-    pub(crate) fn check_run<B: AsRef<[u8]>>(
+    pub(crate) fn check_run<B: Source>(
         &self,
         table: &Table<B>,
         quotient: u64,

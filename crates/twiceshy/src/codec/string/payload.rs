@@ -31,6 +31,9 @@ pub trait Payload: Copy + Eq + Debug {
     /// Whether all keys of an entry bring the same along.
     const ALIKE: bool = false;
 
+    /// Whether some bits of a head may belong to the value.
+    const IN_HEAD: bool = false;
+
     /// How many of the lowest bits of a head belong to the value.
     #[inline(always)]
     fn head_bits(self) -> u32 {

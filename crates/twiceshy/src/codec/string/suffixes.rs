@@ -125,6 +125,8 @@ impl Payload for Suffixes {
     /// Any of these.
     type Query = RangeInclusive<u16>;
 
+    const IN_HEAD: bool = true;
+
     #[inline(always)]
     fn head_bits(self) -> u32 {
         self.bits

@@ -7,12 +7,16 @@ use crate::filter::core::{Core, highest_rate, size_for};
 use crate::filter::settings::{
     DEFAULT_ERROR_RATE, check_rate, hasher_or_random, in_range, not_both, setters,
 };
+use crate::filter::shared::{bits_of, shard_bits};
 use crate::hash::Hasher;
 use crate::reverse_map::ReverseMap;
-use crate::table::{Shape, Size};
+use crate::table::{Part, Shape, Size};
 
 /// The size if none is given: 64 slots, one block.
 const DEFAULT_QUOTIENT_BITS: u32 = 6;
+
+/// As many bits of a hash say which shard it is in if nothing is known of the size.
+const GROWING_SHARD_BITS: u32 = 6;
 
 /// The most remainder bits: a stop bit and a bit of a smaller quotient must fit a slot too.
 const MAX_REMAINDER_BITS: u32 = 60;
@@ -45,6 +49,7 @@ pub struct Builder {
     pub(super) quotient_bits: Option<u32>,
     remainder_bits: Option<u32>,
     growth: Growth,
+    shards: Option<usize>,
     hasher: Option<Hasher>,
     limits: Option<(u8, u32)>,
 }
@@ -69,11 +74,37 @@ impl Builder {
 
         /// What to do when the filter is full. The default is to grow without a limit.
         growth(growth: Growth);
+
+        /// How many shards a [shared](Self::build_shared) filter has, rounded up to a power of two, at most 65,536. By default
+        /// that follows from its size. Threads that change the same shard wait for each other.
+        shards(shards: usize);
     }
 
     /// Lets the table grow to this many bytes at most.
     pub fn max_bytes(self, bytes: u64) -> Self {
         self.growth(Growth::Grow { max_bytes: Some(bytes) })
+    }
+
+    /// Lets the table grow to this many bytes at most, and from then on [forget](Growth::Rotate) what it learned longest ago.
+    ///
+    /// ```
+    /// use twiceshy::reverse_map::MemoryMap;
+    /// use twiceshy::AdaptiveSet;
+    ///
+    /// let mut set = AdaptiveSet::builder().error_rate(0.1).rotate_at(2_000).build_set(MemoryMap::new())?;
+    /// for key in 0..900u32 {
+    ///     set.insert(&key)?;
+    /// }
+    /// // However many mistakes are found: there is always room to learn.
+    /// for query in 900..100_000u32 {
+    ///     assert!(!set.contains_exactly(&query)?);
+    /// }
+    /// assert!(set.filter().size_in_bytes() <= 2_000 && set.filter().turn().epoch() > 0);
+    /// assert!((0..900u32).all(|key| set.contains(&key)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rotate_at(self, max_bytes: u64) -> Self {
+        self.growth(Growth::Rotate { max_bytes })
     }
 
     /// The empty filter.
@@ -92,6 +123,41 @@ impl Builder {
         let size = self.plan_size()?;
         let core = Core::empty(payload, size, remainder_bits, self.growth, self.limits)?;
         Ok((core, hasher_or_random(self.hasher)?))
+    }
+
+    /// Empty filters for `2^bits` parts of all hashes, which together are as large as one; `bits`, and their hasher.
+    pub(crate) fn build_parts(self) -> Result<(u32, Vec<AdaptiveFilter>, Hasher), BuildError> {
+        if let Growth::Rotate { .. } = self.growth {
+            // Each shard would hash its keys in a turn of its own.
+            return Err(BuildError::Contradiction { first: "Growth::Rotate", second: "a shared filter" });
+        }
+        let bits = match (self.shards, self.capacity, self.quotient_bits) {
+            (Some(shards), ..) => bits_of(shards),
+            (None, None, None) => GROWING_SHARD_BITS,
+            _ => shard_bits(self.plan_size()?.quotient_bits()),
+        };
+        let remainder_bits = self.plan_remainder_bits(Tags.head_bits(), 1)?;
+        let size = match (self.capacity, self.plan_size()?) {
+            (Some(keys), _) => {
+                let each = keys >> bits;
+                // By chance some get more than others. Those that may grow do.
+                let more = if self.growth == Growth::Refuse { 6 * each.isqrt() + 6 } else { 0 };
+                size_for(each + more)?
+            }
+            (None, size) => size.quotient_bits().saturating_sub(bits).max(1).into(),
+        };
+        let growth = match self.growth {
+            Growth::Grow { max_bytes: Some(bytes) } => Growth::Grow { max_bytes: Some(bytes >> bits) },
+            growth => growth,
+        };
+        let hasher = hasher_or_random(self.hasher)?;
+        let part = |number| {
+            let part = Part::new(number, bits);
+            let core = Core::empty_part(Tags, size, remainder_bits, growth, self.limits, part)?;
+            Ok(AdaptiveFilter::from_core(core, hasher.clone()))
+        };
+        let filters = (0..1 << bits).map(part).collect::<Result<_, BuildError>>()?;
+        Ok((bits, filters, hasher))
     }
 
     /// The hasher that was chosen, or a random one.

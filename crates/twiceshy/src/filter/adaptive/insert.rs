@@ -4,7 +4,7 @@ use super::{AdaptiveFilter, Insertion, Ticket};
 use crate::error::{AdaptError, InsertError, SetError, Stale};
 use crate::filter::core::InsertAtGlance;
 use crate::filter::protocol::{Insert, ReadOnly, drive, part_by_rows};
-use crate::hash::{KeyWords, RawWords, tried};
+use crate::hash::{KeyWords, RawKeyWords, Words, tried};
 use crate::key::Key;
 use crate::reverse_map::{Lookup, Row, Rows};
 
@@ -47,17 +47,20 @@ impl AdaptiveFilter {
             self.core.stored(hash);
             return Ok(Insertion::Stored);
         }
-        self.core.insert(&KeyWords::with_first(&self.reader, &key, hash), &tag, 0)
+        let insertion = self.core.insert(&KeyWords::with_first(&self.reader, &key, hash), &tag, 0)?;
+        Ok(self.inserted(insertion))
     }
 
     /// [`insert`](Self::insert) for callers who hash themselves; see
     /// [`contains_hash`](Self::contains_hash).
     #[inline]
     pub fn insert_hash(&mut self, hash: u64) -> Result<Insertion, InsertError> {
-        if self.core.insert_at_glance(hash, &0) {
+        let words = RawKeyWords::new(&self.reader, hash);
+        if self.core.insert_at_glance(words.word(0), &0) {
             return Ok(Insertion::Stored);
         }
-        self.core.insert(&RawWords(hash), &0, 0)
+        let insertion = self.core.insert(&words, &0, 0)?;
+        Ok(self.inserted(insertion))
     }
 
     /// Counts a key that is under an existing fingerprint: call it when [`insert`](Self::insert) said

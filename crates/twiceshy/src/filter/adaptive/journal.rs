@@ -3,17 +3,23 @@
 //! A store saves its filter now and then and writes a record for every change in between. The records say
 //! what happened, not how the table changed: replayed against a map that is newer than the snapshot, "this
 //! fingerprint became those two" would lose keys, while "this hash was inserted" and "this query was a
-//! mistake" can be replayed in any state, and more than once.
+//! mistake" can be replayed in any state, and more than once: in the order in which they were written, or first what came and
+//! went and then the mistakes. More records than those since the snapshot do no harm.
+//!
+//! There is no record of a merge: the keys of the other filter would have to be in it, with all that was learned of them.
 //!
 //! | byte | size | |
 //! |---|---|---|
-//! | 0 | 1 | kind: 1 inserted, 2 separate, 3 removed |
+//! | 0 | 1 | kind: 1 inserted, 2 separate, 3 removed, 4 separate in an epoch, 5 rotated |
 //! | 1 | 2 | how many bits follow, little-endian |
 //! | 3 | | the bits, highest first, in as few bytes as they need; what is left of the last one is 0 |
+//!
+//! The bits of kind 4 are those of the epoch as a number of 32 bits, and then those of the string. Those of kind 5 are the numbers
+//! of a turn: the epoch (32 bits), how many bits stay in it and in the next one (8 bits each), and the frontier (64 bits).
 
 use super::{AdaptiveFilter, Filter};
 use crate::filter::protocol::Keys;
-use crate::hash::{MAX_BITS, Words};
+use crate::hash::{MAX_BITS, Turn, Words};
 use crate::key::Key;
 use crate::prefix::Prefix;
 use crate::reverse_map::Row;
@@ -28,6 +34,16 @@ pub enum Record {
     Separate(Prefix),
     /// A key with this hash was removed. Write it together with the removal of the key.
     Removed(u64),
+    /// A query that begins like this in an epoch was a false positive and was fixed. It is forgotten in every later one.
+    SeparateIn {
+        /// The epoch, not 0.
+        epoch: u32,
+        /// How the query begins in it.
+        prefix: Prefix,
+    },
+    /// The filter has rotated as far as this. It may be written at any time after; only the last one counts. Do it again after all
+    /// keys that were inserted, and before what was learned.
+    Rotated(Turn),
 }
 
 /// Bytes that are no [`Record`].
@@ -38,6 +54,8 @@ pub struct RecordError;
 const INSERTED: u8 = 1;
 const SEPARATE: u8 = 2;
 const REMOVED: u8 = 3;
+const SEPARATE_IN: u8 = 4;
+const ROTATED: u8 = 5;
 const HEAD_BYTES: usize = 3;
 
 impl Record {
@@ -62,6 +80,12 @@ impl Record {
             Self::Inserted(hash) => (INSERTED, &Prefix::from_bits(*hash, 64)),
             Self::Separate(prefix) => (SEPARATE, prefix),
             Self::Removed(hash) => (REMOVED, &Prefix::from_bits(*hash, 64)),
+            Self::SeparateIn { epoch, prefix } => (SEPARATE_IN, &joined(&[(u64::from(*epoch), 32)], prefix)),
+            Self::Rotated(turn) => {
+                let (epoch, old_bits, new_bits, frontier) = turn.parts();
+                let numbers = [(epoch, 32), (old_bits, 8), (new_bits, 8)].map(|(it, bits)| (it.into(), bits));
+                (ROTATED, &joined(&numbers, &Prefix::from_bits(frontier, 64)))
+            }
         };
         journal.push(kind);
         journal.extend((prefix.len() as u16).to_le_bytes());
@@ -73,7 +97,7 @@ impl Record {
     pub fn read_from(journal: &mut &[u8]) -> Result<Self, RecordError> {
         let (&[kind, low, high], rest) = journal.split_first_chunk::<HEAD_BYTES>().ok_or(RecordError)?;
         let len = u32::from(u16::from_le_bytes([low, high]));
-        if len > MAX_BITS {
+        if len > MAX_BITS + EPOCH_BITS {
             return Err(RecordError);
         }
         let (bytes, rest) = rest.split_at_checked(len.div_ceil(8) as usize).ok_or(RecordError)?;
@@ -88,12 +112,36 @@ impl Record {
         let record = match kind {
             INSERTED if len == 64 => Self::Inserted(prefix.word(0)),
             REMOVED if len == 64 => Self::Removed(prefix.word(0)),
-            SEPARATE => Self::Separate(prefix),
+            SEPARATE if len <= MAX_BITS => Self::Separate(prefix),
+            SEPARATE_IN if len >= EPOCH_BITS => {
+                let (epoch, prefix) = (prefix.window(0, EPOCH_BITS) as u32, prefix.after(EPOCH_BITS));
+                Self::SeparateIn { epoch: Some(epoch).filter(|epoch| *epoch > 0).ok_or(RecordError)?, prefix }
+            }
+            ROTATED if len == 112 => {
+                let number = |at, len| prefix.window(at, len) as u32;
+                let turn =
+                    Turn::from_parts(number(0, 32), number(32, 8), number(40, 8), prefix.window(48, 64));
+                Self::Rotated(turn.ok_or(RecordError)?)
+            }
             _ => return Err(RecordError),
         };
         *journal = rest;
         Ok(record)
     }
+}
+
+/// Bits of the number of an epoch.
+const EPOCH_BITS: u32 = 32;
+
+/// Numbers of so many bits, and a string after them.
+fn joined(numbers: &[(u64, u32)], prefix: &Prefix) -> Prefix {
+    let mut all = Prefix::from_bits(0, 0);
+    numbers.iter().for_each(|(number, bits)| all.push(*number, *bits));
+    (0..prefix.len()).step_by(64).for_each(|at| {
+        let bits = (prefix.len() - at).min(64);
+        all.push(prefix.window(at, bits), bits);
+    });
+    all
 }
 
 impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
@@ -110,7 +158,20 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
     /// The record to write after a query that is written as a row was fixed.
     pub(crate) fn separate_record_of(&self, query: Row<'_>) -> Option<Record> {
         let prefix = self.core.separating_prefix(&self.reader.words(query), &self.reader.query(query));
-        prefix.map(Record::Separate)
+        prefix.map(|prefix| match self.turn().epoch_of(prefix.word(0)).number {
+            0 => Record::Separate(prefix),
+            epoch => Record::SeparateIn { epoch, prefix },
+        })
+    }
+
+    /// The string that a record of this filter says to be apart from, unless the epoch that it is of has passed, or has not come.
+    pub(crate) fn lesson<'r>(&self, record: &'r Record) -> Option<&'r Prefix> {
+        let (epoch, prefix) = match record {
+            Record::Separate(prefix) => (0, prefix),
+            Record::SeparateIn { epoch, prefix } => (*epoch, prefix),
+            Record::Inserted(_) | Record::Removed(_) | Record::Rotated(_) => return None,
+        };
+        (self.turn().epoch_of(prefix.word(0)).number == epoch).then_some(prefix)
     }
 }
 
@@ -125,6 +186,11 @@ mod tests {
         for record in separate
             .chain([0, 1, u64::MAX].map(Record::Inserted))
             .chain([0, 1, u64::MAX].map(Record::Removed))
+            .chain((0..200).map(|len| Record::SeparateIn {
+                epoch: len + 1,
+                prefix: Prefix::of(&RawWords(u64::MAX / 7), len),
+            }))
+            .chain(turns().map(Record::Rotated))
         {
             let mut bytes = Vec::new();
             record.write_to(&mut bytes);
@@ -138,9 +204,21 @@ mod tests {
         }
     }
 
+    /// Turns of filters of several sizes, from the first group on.
+    fn turns() -> impl Iterator<Item = Turn> {
+        let advanced = |bits| move |turn: &Turn| Some(turn.advanced(bits)?.0);
+        [0, 3, 40]
+            .into_iter()
+            .flat_map(move |bits| std::iter::successors(Some(Turn::NONE), advanced(bits)).take(20))
+    }
+
     #[test]
     fn damaged_records_are_refused() {
-        assert_eq!(Record::read_from(&mut [4, 8, 0, 1].as_slice()), Err(RecordError), "unknown kind");
+        let epoch_0 = [4, 32, 0, 0, 0, 0, 0];
+        assert_eq!(Record::read_from(&mut epoch_0.as_slice()), Err(RecordError), "has a record of its own");
+        let odd_frontier = [5, 112, 0, 0, 0, 0, 1, 5, 5, 0, 0, 0, 0, 0, 0, 0, 1];
+        assert_eq!(Record::read_from(&mut odd_frontier.as_slice()), Err(RecordError), "inside a group");
+        assert_eq!(Record::read_from(&mut [6, 8, 0, 1].as_slice()), Err(RecordError), "unknown kind");
         assert_eq!(Record::read_from(&mut [1, 8, 0, 1].as_slice()), Err(RecordError), "short hash");
         assert_eq!(Record::read_from(&mut [2, 7, 0, 1].as_slice()), Err(RecordError), "bits behind the end");
         assert_eq!(Record::read_from(&mut [2, 1, 4].repeat(100).as_slice()), Err(RecordError), "too long");

@@ -53,7 +53,7 @@ impl AdaptiveFilter {
     /// [`adapt`](Self::adapt) for callers who hash themselves; see
     /// [`contains_hash`](Self::contains_hash).
     pub fn adapt_hash(&mut self, ticket: &Ticket, hash: u64, rows: &Rows) -> Result<Adapted, AdaptError> {
-        adapt_by_rows(&mut self.core, &Raw, ticket, Row { hash, key: &[], value: &[] }, rows)
+        adapt_by_rows(&mut self.core, &Raw(&self.reader), ticket, Row { hash, key: &[], value: &[] }, rows)
     }
 
     /// Parts the keys under a fingerprint from a string that they are not to be mistaken for: what
@@ -66,7 +66,7 @@ impl AdaptiveFilter {
         apart: &crate::Prefix,
         rows: &Rows,
     ) -> Result<Adapted, AdaptError> {
-        let neighbours = self.reader.neighbours(ticket.prefix(), rows);
+        let neighbours = self.reader.neighbours(ticket.fingerprint(), rows);
         self.core.separate(ticket, apart, neighbours)
     }
 

@@ -41,6 +41,7 @@ mod journal;
 mod learn;
 mod persist;
 mod replay;
+mod rotate;
 mod set;
 pub(crate) mod set_file;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub(crate) mod tests;
 mod whole;
 
 pub use super::core::{Adapted, Growth, Insertion, Lengths, Stats, Ticket};
+pub use crate::hash::Turn;
 pub use builder::Builder;
 pub use iter::{Fingerprint, Iter};
 pub use journal::{Record, RecordError};
@@ -55,11 +57,11 @@ pub use persist::View;
 pub use set::{AdaptiveSet, Set};
 
 use super::core::{Contains, Core};
-use super::protocol::Keys;
+use super::protocol::{Keys, ValueOf};
 use crate::error::BuildError;
-use crate::filter::batch::in_chunks;
+use crate::filter::batch::{CHUNK, in_chunks};
 use crate::filter::macros::{cloned, delegated, shown};
-use crate::hash::{Hasher, Hashes, KeyWords, RawWords, Words, hashed};
+use crate::hash::{Hasher, Hashes, KeyWords, RawKeyWords, RawWords, Words, hashed};
 use crate::key::Key;
 use crate::mem::{Memory, OutOfMemory};
 
@@ -210,7 +212,10 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     /// it. So a filter is fed either with keys or with hashes, never with both.
     #[inline]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.core.contains(RawWords(hash))
+        match self.reader.is_turned() {
+            false => self.core.contains(RawWords(hash)),
+            true => self.core.contains(RawKeyWords::new(&self.reader, hash)),
+        }
     }
 
     /// [`contains`](Self::contains) for every key, in order.
@@ -232,7 +237,15 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
     ///
     /// If there are not as many answers as hashes.
     pub fn contains_hash_batch(&self, hashes: &[u64], found: &mut [bool]) {
-        self.core.contains_all(hashes, |number| RawWords(hashes[number]), found);
+        assert_eq!(hashes.len(), found.len(), "as many answers as hashes");
+        let mut first = [0; CHUNK];
+        for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
+            let first = &mut first[..hashes.len()];
+            first.copy_from_slice(hashes);
+            self.reader.first_words(first);
+            let words = |number| RawKeyWords::with_first(&self.reader, hashes[number], first[number]);
+            self.core.contains_all(first, words, found);
+        }
     }
 
     /// Whether `key` may be in the set, with a ticket if so.
@@ -242,11 +255,11 @@ impl<B: AsRef<[u8]>> AdaptiveFilter<B> {
 
     /// [`query`](Self::query) for callers who hash themselves.
     pub fn query_hash(&self, hash: u64) -> Query {
-        self.query_words(&RawWords(hash))
+        self.query_words(&RawKeyWords::new(&self.reader, hash))
     }
 
     fn query_words(&self, words: &impl Words) -> Query {
-        self.core.query(words).map_or(Query::Absent, Query::Maybe)
+        self.core.query(words).map_or(Query::Absent, |ticket| Query::Maybe(self.listed(ticket)))
     }
 
     /// The tag of the fingerprint that `key` meets: `None` if the key is certainly not in the set, 0 if no
@@ -330,9 +343,10 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
         self.core.table().bytes().len()
     }
 
-    /// How this filter hashes its keys.
+    /// How this filter hashes its keys, and maps are ordered. A filter that [rotates](Growth::Rotate) makes its fingerprints of
+    /// these hashes; they stay as they are.
     pub fn hasher(&self) -> &Hasher {
-        self.reader.hasher()
+        self.reader.hasher().plain()
     }
 
     /// The probability that a key that is not in the set and was never asked for is found now, from the
@@ -354,6 +368,24 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
     #[cfg(test)]
     pub(crate) fn reader(&self) -> &R {
         &self.reader
+    }
+
+    /// A ticket for a caller, who looks for the keys under it.
+    #[inline(always)]
+    pub(crate) fn listed(&self, mut ticket: Ticket<ValueOf<R>>) -> Ticket<ValueOf<R>> {
+        if self.reader.ordered_bits_of(ticket.fingerprint()) < u64::BITS {
+            ticket.listed = Some(Box::new(self.reader.listed(ticket.fingerprint())));
+        }
+        ticket
+    }
+
+    /// What became of a key, for a caller.
+    #[inline(always)]
+    pub(crate) fn inserted(&self, insertion: Insertion<ValueOf<R>>) -> Insertion<ValueOf<R>> {
+        match insertion {
+            Insertion::Covered(ticket) => Insertion::Covered(self.listed(ticket)),
+            Insertion::Stored => Insertion::Stored,
+        }
     }
 
     /// This filter with another core.

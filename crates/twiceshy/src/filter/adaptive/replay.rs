@@ -2,13 +2,14 @@
 
 use super::{Filter, Record};
 use crate::error::SetError;
-use crate::filter::protocol::{Bar, ClearAway, Insert, Keys, ReadOnly, Separate, drive};
+use crate::filter::protocol::{Bar, ClearAway, Insert, Keys, ReadOnly, Separate, drive, set_error};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, Row, Rows};
 
 impl<R: Keys> Filter<R> {
     /// Does again what a record of a journal says, on a filter that was saved before; the keys are looked up in a database as it
-    /// is now. See [`AdaptiveSet::replay`](super::AdaptiveSet::replay). An error changes nothing.
+    /// is now. See [`AdaptiveSet::replay`](super::AdaptiveSet::replay), also for what
+    /// no record tells. An error changes nothing.
     pub fn replay_with<L: Lookup + ?Sized>(
         &mut self,
         record: &Record,
@@ -19,8 +20,12 @@ impl<R: Keys> Filter<R> {
                 let rows = Rows::under(&Prefix::from_bits(*hash, 64), database).map_err(SetError::Map)?;
                 rows.iter().try_for_each(|row| self.cover_with(row, database))
             }
-            Record::Separate(apart) => drive(self, &mut ReadOnly(database), Separate::new(apart)),
+            Record::Separate(_) | Record::SeparateIn { .. } => match self.lesson(record) {
+                Some(apart) => drive(self, &mut ReadOnly(database), Separate::new(apart)),
+                None => Ok(()),
+            },
             Record::Removed(hash) => drive(self, &mut ReadOnly(database), ClearAway::new(*hash)),
+            Record::Rotated(turn) => self.rotate_to(turn, database).map_err(set_error(&self.core)),
         }
     }
 

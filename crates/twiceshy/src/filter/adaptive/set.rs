@@ -12,7 +12,6 @@ use crate::filter::protocol::{
 use crate::hash::Hasher;
 use crate::key::Key;
 use crate::mem::OutOfMemory;
-use crate::prefix::Prefix;
 use crate::reverse_map::{MemoryMap, ReverseMap, Row};
 
 /// A set of keys with an adaptive filter in front: grows by itself, and never makes the same mistake twice.
@@ -244,7 +243,7 @@ impl<M: ReverseMap> AdaptiveSet<M> {
 
     /// Calls `visit` with the bytes and the tag of every key, in the order of their hashes.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], u64)) -> Result<(), M::Error> {
-        self.map.visit(0..=u64::MAX, &mut |row| {
+        self.map.visit(self.filter.core.hashes(), &mut |row| {
             visit(row.key, tag_and_value(row.value).0);
             ControlFlow::Continue(())
         })
@@ -327,25 +326,26 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
 
     /// A set from a map that may have changed since the filter was saved: reads the whole map, once. Keys
     /// that the filter does not know get fingerprints, fingerprints without a key go, and what the filter
-    /// and the records have learned stays learned.
+    /// and the records have learned stays learned. The records may be in any order, and older than the filter.
+    ///
+    /// There is no record of a [merge](Self::merge_from). If there was one since the filter was saved, no key is lost, but
+    /// what the other filter had learned is not known any more.
     pub fn recover<B: AsRef<[u8]>>(
         filter: &Filter<R, B>,
         map: M,
         journal: impl IntoIterator<Item = Record>,
     ) -> Result<Self, SetError<M::Error>> {
-        let separate = |record| match record {
-            Record::Separate(prefix) => Some(prefix),
-            Record::Inserted(_) | Record::Removed(_) => None,
-        };
-        let apart: Vec<Prefix> = journal.into_iter().filter_map(separate).collect();
-        let filter = filter.rebuild(&map, &apart).map_err(set_error(&filter.core))?;
+        let filter = filter.recovered(&map, journal).map_err(set_error(&filter.core))?;
         Ok(Self { filter, map })
     }
 
     /// Does again what a record of a journal says, on a filter that was saved before. May be done more than
-    /// once. Much cheaper than [`recover`](Self::recover) for few records. Keys that were removed without a record
+    /// once, in the order in which the records were written, or with those of mistakes last. Much cheaper than [`recover`](Self::recover) for few records. Keys that were removed without a record
     /// leave fingerprints, which the first false positive clears away; [`recount`](Self::recount)
     /// counts the keys.
+    ///
+    /// There is no record of a [merge](Self::merge_from). If there was one since the filter was saved, this does not find the
+    /// keys that came with it; [`recover`](Self::recover) does.
     pub fn replay(&mut self, record: &Record) -> Result<(), SetError<M::Error>> {
         self.filter.replay_with(record, &self.map)
     }
@@ -363,6 +363,10 @@ impl<R: Keys, M: ReverseMap> Set<R, M> {
     ///
     /// If the map fails, the rows that were copied are removed again, as far as it lets us, and the filter is as it was; to
     /// merge again finishes the work.
+    ///
+    /// Whoever keeps a [journal](Record) saves the filter after a merge, of which there is no record: a filter from before
+    /// with the records since does not know the keys that came with it, if it is [replayed](Self::replay), nor what the other filter had learned, if it is
+    /// [recovered](Self::recover).
     pub fn merge_from<N: ReverseMap<Error = M::Error>>(
         &mut self,
         other: &Set<R, N>,

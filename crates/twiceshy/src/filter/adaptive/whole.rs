@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::{AdaptiveFilter, Builder, Filter};
+use super::{AdaptiveFilter, Builder, Filter, Record};
 use crate::error::{BuildError, OutOfMemory, RebuildError};
 use crate::filter::core::Room;
 use crate::filter::protocol::{self, Keys, MoreRoom, Raw};
@@ -14,6 +14,9 @@ use crate::reverse_map::Lookup;
 impl<R: Keys> Filter<R> {
     /// Gets a larger table: with a fifth to a third more slots if it is nearly full, and twice as many if it is not. The keys
     /// of those fingerprints that ran out of bits are looked up. If that fails, nothing has changed.
+    ///
+    /// A filter that may not get larger and [rotates](super::Growth::Rotate) does so instead, until there is a slot more: the keys
+    /// of some groups are looked up. If that fails, no key is lost, but the groups before have forgotten.
     ///
     /// ```
     /// use twiceshy::error::InsertError;
@@ -33,6 +36,9 @@ impl<R: Keys> Filter<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn grow<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
+        if self.must_forget() {
+            return self.forget(lookup);
+        }
         *self = self.grown(lookup)?;
         Ok(())
     }
@@ -48,7 +54,15 @@ impl<R: Keys> Filter<R> {
         keys: u64,
         lookup: &L,
     ) -> Result<Self, RebuildError<L::Error>> {
-        Ok(self.with_core(protocol::grown(&self.core, &self.reader, keys, lookup)?))
+        match protocol::grown(&self.core, &self.reader, keys, lookup) {
+            // It may not have a larger table, or none that helps.
+            Err(RebuildError::Full { .. }) if keys == 0 && self.core.rotates() => {
+                let mut forgetful = self.try_clone()?;
+                forgetful.forget(lookup)?;
+                Ok(forgetful)
+            }
+            grown => Ok(self.with_core(grown?)),
+        }
     }
 
     /// This filter with the room that an [operation](protocol::Operation) needs.
@@ -70,7 +84,7 @@ impl<R: Keys> Filter<R> {
     /// one with [`max_bytes`](super::Growth::Grow) that would be too large with the bit more for every slot that a filter
     /// needs once it was resized. Call [`set_growth`](Self::set_growth) first if that is what you want.
     pub fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
-        self.core.shrink_to_fit()
+        self.core.shrink_to_fit(self.turn().least_bits())
     }
 
     /// Adds all keys of another filter that hashes in the same way. What either has learned stays learned.
@@ -79,8 +93,14 @@ impl<R: Keys> Filter<R> {
     /// bits. Where both sets have a key, this set's tag counts. Afterwards the map must hold the keys of both; keys
     /// that were in both sets count twice in [`len`](Self::len).
     ///
+    /// Filters of which one has [rotated](super::Growth::Rotate) farther than the other have fingerprints that cannot be compared:
+    /// then all keys are read from both maps, and what the other one has learned is forgotten.
+    ///
     /// A new query is a false positive of the union if it is one of either part, so the error rates add up:
     /// see [`expected_error_rate`](Self::expected_error_rate), and [`rebuild`](Self::rebuild) to lower it.
+    ///
+    /// Whoever keeps a [journal](super::Record) saves the filter after a merge, of which there is no record: neither the keys
+    /// that came with it nor what the other filter had learned could be had from an older filter and the records since.
     pub fn merge_from<B, L, M>(
         &mut self,
         other: &Filter<R, B>,
@@ -92,14 +112,15 @@ impl<R: Keys> Filter<R> {
         L: Lookup + ?Sized,
         M: Lookup<Error = L::Error> + ?Sized,
     {
-        if self.reader != other.reader {
+        let is_same_epoch = self.turn() == other.turn();
+        if self.reader != other.reader.in_turn(self.turn()) {
             return Err(match self.hasher() == other.hasher() {
                 true => RebuildError::DifferentPartitions,
                 false => RebuildError::DifferentHash,
             });
         }
         other.core.check_view().map_err(RebuildError::Invalid)?;
-        protocol::merge(&mut self.core, &other.core, &self.reader, mine, theirs)
+        protocol::merge(&mut self.core, &other.core, is_same_epoch, &self.reader, mine, theirs)
     }
 }
 
@@ -107,7 +128,10 @@ impl AdaptiveFilter {
     /// [`grow`](Self::grow) for callers who hash themselves; see
     /// [`contains_hash`](Self::contains_hash). The keys of the rows do not matter.
     pub fn grow_hashes<L: Lookup + ?Sized>(&mut self, lookup: &L) -> Result<(), RebuildError<L::Error>> {
-        self.core = protocol::grown(&self.core, &Raw, 0, lookup)?;
+        if self.must_forget() {
+            return self.forget_hashes(lookup);
+        }
+        self.core = protocol::grown(&self.core, &Raw(&self.reader), 0, lookup)?;
         Ok(())
     }
 }
@@ -130,6 +154,31 @@ impl<R: Keys, B: AsRef<[u8]>> Filter<R, B> {
         let mut apart = apart.to_vec();
         apart.sort();
         Ok(self.with_core(protocol::rebuilt(&self.core, &self.reader, &apart, rows)?))
+    }
+
+    /// [`rebuild`](Self::rebuild), apart from all that the records of a journal say, and rotated as far as they say.
+    pub fn recovered<L: Lookup + ?Sized>(
+        &self,
+        rows: &L,
+        journal: impl IntoIterator<Item = Record>,
+    ) -> Result<Filter<R>, RebuildError<L::Error>> {
+        let journal: Vec<Record> = journal.into_iter().collect();
+        let turns = journal.iter().filter_map(|record| match record {
+            Record::Rotated(turn) if turn.is_after(&self.turn()) => Some(turn),
+            _ => None,
+        });
+        if let Some(turn) = turns.reduce(|one, other| if one.is_after(other) { one } else { other }) {
+            // All keys first: it may have to grow for them.
+            let mut rotated = self.rebuild(rows, &[])?;
+            rotated.rotate_to(turn, rows)?;
+            return rotated.recovered(rows, journal);
+        }
+        let lessons: Vec<Prefix> = journal.iter().filter_map(|record| self.lesson(record)).cloned().collect();
+        match self.rebuild(rows, &lessons) {
+            // There is less room than there was.
+            Err(RebuildError::Full { .. }) if self.core.must_forget() => self.rebuild(rows, &[]),
+            done => done,
+        }
     }
 }
 

@@ -178,7 +178,8 @@ impl<K: RangeKey + ?Sized> AdaptiveRangeFilter<K> {
             return Ok(Insertion::Stored);
         }
         let (core, reader) = self.parts();
-        core.insert(&reader.words_of(partition, hash), &SuffixSet::of(suffix), 0)
+        let insertion = core.insert(&reader.words_of(partition, hash), &SuffixSet::of(suffix), 0)?;
+        Ok(self.inserted(insertion))
     }
 
     /// Counts a key that seemed to be there: call it when [`insert`](Self::insert) said
@@ -341,11 +342,16 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Partitioned for AdaptiveRangeFilter<K
     }
 
     #[inline(always)]
+    fn meets_at_glance<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> Option<bool> {
+        let (core, nearly) = (self.core(), asked.nearly(self.cut().last_suffix()));
+        let (is_there, suffix) = core.strings().own_at_glance(cpu, core.table(), home, asked.hash, nearly)?;
+        Some(is_there && asked.has(suffix))
+    }
+
+    #[inline(always)]
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool {
-        let core = self.core();
-        match core.strings().own_at_glance(cpu, core.table(), home, asked.hash) {
-            // Branches, also where nobody guesses them: what is reckoned from memory fills the scheduler.
-            Some((is_there, suffix)) => is_there && asked.has(suffix),
+        match self.meets_at_glance(cpu, home, asked) {
+            Some(found) => found,
             None => cpu.outlined(LookCloser { filter: self, asked }),
         }
     }

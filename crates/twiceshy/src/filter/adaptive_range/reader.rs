@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
 use crate::codec::string::suffixes::{SuffixSet, Suffixes};
-use crate::filter::protocol::Reader;
+use crate::filter::protocol::{Keys, Reader};
 use crate::filter::range::RangeKey;
 use crate::filter::range::partition::{Cut, Part, Partition};
-use crate::hash::{Hasher, Hashes, KeyWords};
+use crate::hash::{Hasher, Hashes, KeyWords, Turn};
 use crate::reverse_map::Row;
 
 /// How keys of type `K` are cut into partitions and suffixes, and hashed: what two filters must have in common to be merged.
@@ -94,7 +94,7 @@ impl<K: RangeKey + ?Sized> Partitions<K> {
         self.hasher.hash(&Partition::<K>::new(partition))
     }
 
-    /// All of the hash of a partition, given how it begins.
+    /// All of the hash of a partition, given how it begins in its epoch.
     #[inline(always)]
     pub(super) fn words_of(&self, partition: u128, first: u64) -> KeyWords<'_, Partition<K>> {
         KeyWords::with_first(&self.hasher, Partition::new(partition), first)
@@ -105,6 +105,12 @@ impl<K: ?Sized> Hashes for Partitions<K> {
     #[inline(always)]
     fn hasher(&self) -> &Hasher {
         &self.hasher
+    }
+}
+
+impl<K: RangeKey + ?Sized> Keys for Partitions<K> {
+    fn in_turn(&self, turn: Turn) -> Self {
+        Self::new(self.hasher.in_turn(turn), self.cut)
     }
 }
 
@@ -124,7 +130,7 @@ impl<K: RangeKey + ?Sized> Reader for Partitions<K> {
     }
 
     fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        self.words_of(self.key(row).0, row.hash)
+        KeyWords::stored_under(&self.hasher, Partition::new(self.key(row).0), row.hash)
     }
 
     fn value(&self, row: Row<'_>) -> SuffixSet {

@@ -30,13 +30,47 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> AdaptiveRangeFilter<K, B> {
     /// ```
     pub fn query(&self, part: &Coded) -> Option<Ticket<SuffixSet>> {
         let (words, query) = (self.reader.words(part.row()), self.reader.query(part.row()));
-        self.core().query_for(&words, &query)
+        self.core().query_for(&words, &query).map(|ticket| self.listed(ticket))
     }
 
-    /// The record to write after a mistake was [fixed](crate::adaptive::Adapted::Fixed): as many bits of the hash of the query's
-    /// partition as tell it from everything that it could be mistaken for. `None` if the filter says *maybe* to the query.
+    /// The record to write after a key that was a mistake was [fixed](crate::adaptive::Adapted::Fixed): as many bits of the hash of
+    /// its partition as tell it from everything that it could be mistaken for. `None` if the filter says *maybe* to it.
+    ///
+    /// A range has [several](Self::separate_records).
     pub fn separate_record(&self, query: &Coded) -> Option<Record> {
         self.separate_record_of(query.row())
+    }
+
+    /// The records to write after a range that was a mistake was [fixed](crate::adaptive::Adapted::Fixed): one for each of its
+    /// parts, also for those that were right all along. A filter that is recovered may have shorter fingerprints there, and
+    /// without a record the range could be mistaken for a key that it was told from before.
+    ///
+    /// ```
+    /// use twiceshy::AdaptiveRangeSet;
+    /// use twiceshy::adaptive::Adapted;
+    /// use twiceshy::reverse_map::MemoryMap;
+    ///
+    /// let mut set = AdaptiveRangeSet::<u64, _>::builder().max_range(8).error_rate(0.5).build_set(MemoryMap::new())?;
+    /// let (snapshot, mut journal) = (set.filter().clone(), Vec::new());
+    /// set.try_extend((0..1_000).map(|number| 100 * number))?;
+    /// for start in (50..100_000).step_by(100) {
+    ///     if let Adapted::Fixed { .. } = set.adapt_range(start..start + 8)? {
+    ///         journal.extend(set.filter().separate_records(start..start + 8));
+    ///     }
+    /// }
+    /// let (_, keys) = set.into_parts();
+    /// let set = AdaptiveRangeSet::recover(&snapshot, keys, journal)?;
+    /// # assert!((0..1_000).all(|number| set.contains(&(100 * number))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn separate_records<Q: RangeKey + ?Sized, T: RangeBounds<Q>>(
+        &self,
+        range: T,
+    ) -> impl Iterator<Item = Record> + use<'_, K, B, Q, T>
+    where
+        K: Borrow<Q>,
+    {
+        self.coded_parts(range).filter_map(|part| self.separate_record(&part))
     }
 }
 

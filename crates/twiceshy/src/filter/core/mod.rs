@@ -17,6 +17,7 @@
 //! | [`replace`] | put the cut of the keys under a fingerprint in its place; remove |
 //! | [`room`](crate::filter::room), [`shapes`] | what to do without room; which tables there may be |
 //! | [`resize`] | grow and shrink; keys are looked up only for fingerprints that ran out of bits |
+//! | [`rotate`] | the fingerprints of a group of keys made anew, where it may not grow |
 //! | [`merge`], [`rebuild`], [`fill`] | unions, bulk load and recovery: streams in order, cut where they meet |
 //! | [`ticket`] | versions, so that whoever looked into the map in between notices what changed |
 //! | [`stream`] | all fingerprints in order, for those three and for resizing |
@@ -39,6 +40,7 @@ pub(crate) mod plain;
 mod rebuild;
 mod replace;
 mod resize;
+mod rotate;
 mod shapes;
 mod stats;
 mod stream;
@@ -55,6 +57,7 @@ pub(crate) use iter::Iter;
 pub(crate) use persist::left_to_filter;
 pub(crate) use rebuild::Filling;
 pub(crate) use replace::Parted;
+pub(crate) use rotate::NotRotated;
 pub(crate) use shapes::{highest_rate, size_for};
 
 use std::ops::RangeInclusive;
@@ -67,7 +70,7 @@ use crate::filter::settings::with_limits;
 use crate::hash::{MAX_BITS, Words};
 use crate::mem::{Memory, OutOfMemory};
 use crate::prefix::Prefix;
-use crate::table::{Extended, Run, Shape, Size};
+use crate::table::{Extended, Part, Run, Shape, Size};
 use ticket::Versions;
 
 /// Fingerprints, none of which is a prefix of another, in a table.
@@ -81,6 +84,8 @@ pub(crate) struct Core<P: Payload, B = Memory> {
     /// The least bits that a new fingerprint has after its quotient.
     remainder_bits: u32,
     growth: Growth,
+    /// How many slots may be in use.
+    capacity: u64,
     versions: Versions,
     counters: Stats,
 }
@@ -100,7 +105,19 @@ impl<P: Payload> Core<P> {
         growth: Growth,
         limits: Option<(u8, u32)>,
     ) -> Result<Self, OutOfMemory> {
-        let shape = Shape::new(size, remainder_bits + payload.head_bits());
+        Self::empty_part(payload, size, remainder_bits, growth, limits, Part::ALL)
+    }
+
+    /// The same for a part of all hashes.
+    pub(crate) fn empty_part(
+        payload: P,
+        size: Size,
+        remainder_bits: u32,
+        growth: Growth,
+        limits: Option<(u8, u32)>,
+        part: Part,
+    ) -> Result<Self, OutOfMemory> {
+        let shape = Shape::new(size, remainder_bits + payload.head_bits()).for_part(part);
         let table = Table::new(with_limits(shape.with_layout::<Extended>(), limits))?;
         Ok(Self::new(table, false, payload, remainder_bits, growth))
     }
@@ -131,7 +148,13 @@ impl<P: Payload> Core<P> {
     }
 
     pub(crate) fn set_growth(&mut self, growth: Growth) {
-        self.growth = growth;
+        (self.growth, self.capacity) = (growth, growth.capacity(self.table.shape()));
+    }
+
+    /// Where the table lies.
+    #[inline(always)]
+    pub(crate) fn memory(&mut self) -> &mut Memory {
+        self.table.memory()
     }
 
     /// Another table with the same entries.
@@ -146,8 +169,8 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     fn new(table: Table<B>, has_stop: bool, payload: P, remainder_bits: u32, growth: Growth) -> Self {
         let strings = Strings::new(table.shape(), has_stop, payload);
         let versions = Versions::new(table.shape().part().bits());
-        let counters = Stats::default();
-        Self { table, strings, entries: 0, len: 0, remainder_bits, growth, versions, counters }
+        let (counters, capacity) = (Stats::default(), growth.capacity(table.shape()));
+        Self { table, strings, entries: 0, len: 0, remainder_bits, growth, capacity, versions, counters }
     }
 
     /// A copy, or an error if there is no memory for it.
@@ -159,6 +182,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(super) fn with_table<C: AsRef<[u8]>>(&self, table: Table<C>, has_stop: bool) -> Core<P, C> {
         Core {
             strings: Strings::new(table.shape(), has_stop, self.strings.payload()),
+            capacity: self.growth.capacity(table.shape()),
             table,
             entries: self.entries,
             len: self.len,
@@ -225,7 +249,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// How many slots may be in use at the present size.
     #[inline(always)]
     pub(crate) fn capacity(&self) -> u64 {
-        self.table.shape().slot_limit()
+        self.capacity
     }
 
     /// Whether a fingerprint is a prefix of a hash.
@@ -309,7 +333,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     /// A ticket for an entry, given its fingerprint.
     #[inline(always)]
     fn ticket_of(&self, prefix: Prefix, entry: &Entry) -> Ticket<P::Value> {
-        Ticket { stamp: self.versions.stamp(&prefix), value: self.value(entry), prefix }
+        Ticket { stamp: self.versions.stamp(&prefix), value: self.value(entry), prefix, listed: None }
     }
 
     /// [`check`](Self::check) and the table's own, if nobody has done that yet.

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 1 | remainder bits |
 //! | 1 | 1 | whether strings end with a stop bit |
-//! | 2 | 1 | kind of growth: 0 refuse, 1 grow, 2 grow to the most bytes |
+//! | 2 | 1 | kind of growth: 0 refuse, 1 grow, 2 grow to the most bytes, 3 grow to the most bytes and then rotate |
 //! | 3 | 5 | left to the filter |
 //! | 8 | 8 | the most bytes |
 
@@ -19,6 +19,7 @@ use crate::table::Shape;
 const REFUSE: u8 = 0;
 const GROW: u8 = 1;
 const GROW_TO_MAX_BYTES: u8 = 2;
+const ROTATE: u8 = 3;
 
 /// More keys than anybody can insert.
 const MOST_KEYS: u64 = 1 << 60;
@@ -36,6 +37,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
             Growth::Refuse => (REFUSE, 0),
             Growth::Grow { max_bytes: None } => (GROW, 0),
             Growth::Grow { max_bytes: Some(bytes) } => (GROW_TO_MAX_BYTES, bytes),
+            Growth::Rotate { max_bytes } => (ROTATE, max_bytes),
         };
         let mut own = Own::default();
         own[..3].copy_from_slice(&[self.remainder_bits as u8, u8::from(self.strings.has_stop()), growth]);
@@ -63,14 +65,17 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         expect("remainder bits", (1..=60).contains(&remainder_bits), "1..=60", remainder_bits)?;
         expect("keys", header.len <= MOST_KEYS, format_args!("at most {MOST_KEYS}"), header.len)?;
         expect("stop bits", stop <= 1, "0 or 1", stop)?;
-        expect("growth", growth <= GROW_TO_MAX_BYTES, "0, 1 or 2", growth)?;
-        expect("reserved bytes", growth == GROW_TO_MAX_BYTES || max_bytes == 0, 0, max_bytes)?;
+        expect("growth", growth <= ROTATE, "0, 1, 2 or 3", growth)?;
+        expect("reserved bytes", growth >= GROW_TO_MAX_BYTES || max_bytes == 0, 0, max_bytes)?;
+        let (least, position_bits) = (header.hasher.turn().least_bits(), body.first().shape.position_bits());
+        expect("bits of a group", least <= position_bits, format_args!("at most {position_bits}"), least)?;
         let has_room = slot_bits >= u32::from(remainder_bits) + u32::from(stop) + payload.head_bits();
         expect("slot bits", has_room, "room for the remainder", slot_bits)?;
         let growth = match growth {
             REFUSE => Growth::Refuse,
             GROW => Growth::Grow { max_bytes: None },
-            _ => Growth::Grow { max_bytes: Some(max_bytes) },
+            GROW_TO_MAX_BYTES => Growth::Grow { max_bytes: Some(max_bytes) },
+            _ => Growth::Rotate { max_bytes },
         };
         let core = Self::new(body.table()?, stop == 1, payload, remainder_bits.into(), growth);
         Ok(Self { entries: header.distinct, len: header.len, ..core })

@@ -213,7 +213,7 @@ mod tests {
         }
         match random.below(4) {
             0 => filled.grow(),
-            1 => filled.core.shrink_to_fit().unwrap(),
+            1 => filled.core.shrink_to_fit(0).unwrap(),
             _ => {}
         }
         filled

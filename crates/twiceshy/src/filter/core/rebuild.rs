@@ -126,7 +126,7 @@ impl<'a, P: Payload, B: AsRef<[u8]>, W: Words> Filling<'a, P, B, W> {
     /// Writes the group, if the next hash is not one of it.
     #[inline(always)]
     fn go_on_to<E>(&mut self, words: &W) -> Result<(), RebuildError<E>> {
-        let first = words.word(0) >> (64 - self.ordered_bits);
+        let first = words.word(0).unbounded_shr(64 - self.ordered_bits);
         if first < self.last {
             return Err(RebuildError::Unsorted { index: self.keys });
         }

@@ -55,8 +55,9 @@ impl<P: Payload> Core<P> {
         )
     }
 
-    /// Shrinks to the smallest number of slots that holds the contents, unless it could not come back to its size.
-    pub(crate) fn shrink_to_fit(&mut self) -> Result<(), OutOfMemory> {
+    /// Shrinks to the smallest number of slots that holds the contents, and whose positions have so many bits, unless it could
+    /// not come back to its size.
+    pub(crate) fn shrink_to_fit(&mut self, least_bits: u32) -> Result<(), OutOfMemory> {
         let back = self.shape_by_resizing(self.size());
         let may_come_back = self.growth != Growth::Refuse
             && (!self.may_have(self.table.shape()) || back.is_some_and(|(shape, _)| self.may_have(&shape)));
@@ -65,7 +66,8 @@ impl<P: Payload> Core<P> {
         }
         let smaller = Size::steps().take_while(|size| *size < self.size());
         let sizes = smaller.filter_map(|size| self.shape_for(size));
-        for size in sizes.filter(|(shape, _)| self.entries <= shape.slot_limit()) {
+        let fits = |shape: &Shape| self.entries <= shape.slot_limit() && shape.position_bits() >= least_bits;
+        for size in sizes.filter(|(shape, _)| fits(shape)) {
             // Quotients get shorter, so no fingerprint is too short for them.
             let mut nobody =
                 |_: &Prefix| Ok::<Vec<Neighbour<Prefix, P::Value>>, std::convert::Infallible>(Vec::new());

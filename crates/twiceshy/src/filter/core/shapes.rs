@@ -23,9 +23,34 @@ pub enum Growth {
         /// The most bytes that the table may have, if there is a limit.
         max_bytes: Option<u64>,
     },
+    /// It gets a larger table, and once that would have too many bytes it rotates: what was learned longest ago is forgotten, a
+    /// few keys at a time, so that there is room for what is learned now.
+    ///
+    /// Until then this is [`Grow`](Self::Grow). From then on a query that was a mistake may be one again, when the keys that it was
+    /// mistaken for were given new fingerprints; but that is as improbable as for a query that was never asked, whatever was asked
+    /// before. See [`AdaptiveFilter::rotate`](crate::AdaptiveFilter::rotate).
+    Rotate {
+        /// The most bytes that the table may have.
+        max_bytes: u64,
+    },
     /// It refuses the operation with an error.
     Refuse,
 }
+
+impl Growth {
+    /// How many slots of a table may be in use. Where there may be no larger one, some are left to rotating: the keys of a group
+    /// may need a few more than before, until the next groups need fewer.
+    pub(super) fn capacity(self, shape: &Shape) -> u64 {
+        let most = shape.slot_limit();
+        match self {
+            Self::Rotate { .. } => most - (most / ROTATION_SHARE + 1).min(most / 2),
+            Self::Grow { .. } | Self::Refuse => most,
+        }
+    }
+}
+
+/// One slot of so many is left to rotating.
+const ROTATION_SHARE: u64 = 64;
 
 /// Without a limit.
 impl Default for Growth {
@@ -40,7 +65,9 @@ pub(crate) fn highest_rate(remainder_bits: u32, growth: Growth) -> f64 {
     let (load, bits) = (MAX_LOAD_PERCENT as f64 / 100.0, f64::from(remainder_bits));
     match growth {
         Growth::Refuse => load * (-bits).exp2(),
-        Growth::Grow { .. } => load * (bits + 2.0) * (-bits - 1.0).exp2(),
+        // Of a filter that rotates all fingerprints are fresh after a turn, which leaves a factor of 1.5 at least for what
+        // anybody knows of groups.
+        Growth::Grow { .. } | Growth::Rotate { .. } => load * (bits + 2.0) * (-bits - 1.0).exp2(),
     }
 }
 
@@ -74,7 +101,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
     pub(super) fn shape_by_resizing(&self, size: Size) -> Option<(Shape, bool)> {
         // The bits of a string that fit one slot: what single slots hold now must fit again.
         let now = self.strings.bits_in(1);
-        let bits = now.saturating_sub(self.position_bits(size)).max(self.remainder_bits);
+        let bits = now.saturating_sub(self.position_bits_in(size)).max(self.remainder_bits);
         self.with_stop(size, bits)
     }
 
@@ -102,7 +129,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         // What a single slot holds in either filter must fit a single slot.
         let longest = self.strings.bits_in(1).max(other.strings.bits_in(1));
         let least = self.remainder_bits.max(other.remainder_bits);
-        let bits = longest.saturating_sub(self.position_bits(size)).max(least);
+        let bits = longest.saturating_sub(self.position_bits_in(size)).max(least);
         self.with_stop(size, bits)
     }
 
@@ -151,7 +178,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         for size in size_for(keys)?.max(least).and_larger() {
             // What is longer than a single slot holds now was learned, and takes several slots again: keys that come later
             // must not get fingerprints as long as that, or the next rebuild would take those for learned.
-            let position_bits = self.position_bits(size);
+            let position_bits = self.position_bits_in(size);
             let fresh = self.strings.bits_in(1).saturating_sub(position_bits).max(self.remainder_bits);
             let slots =
                 Slots::for_lengths(&lengths, position_bits, self.own_bits(), self.remainder_bits, fresh);
@@ -165,8 +192,13 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         Ok(None)
     }
 
+    /// The smallest size in which so many bits of a fingerprint follow from where it is.
+    pub(crate) fn least_size(&self, position_bits: u32) -> Size {
+        Size::from(position_bits.saturating_sub(self.table.shape().part().bits()).max(1))
+    }
+
     /// Bits of a fingerprint that follow from where it is in a table of another size.
-    fn position_bits(&self, size: Size) -> u32 {
+    fn position_bits_in(&self, size: Size) -> u32 {
         self.table.shape().part().bits() + size.quotient_bits()
     }
 
@@ -175,14 +207,14 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         match self.growth {
             Growth::Refuse => shape.size() <= self.size(),
             Growth::Grow { max_bytes: None } => true,
-            Growth::Grow { max_bytes: Some(most) } => {
+            Growth::Grow { max_bytes: Some(most) } | Growth::Rotate { max_bytes: most } => {
                 shape.body_bytes().is_some_and(|bytes| bytes as u64 <= most)
             }
         }
     }
 
     /// Whether the filter could get a larger table.
-    pub(super) fn can_grow(&self) -> bool {
+    pub(crate) fn can_grow(&self) -> bool {
         let larger = self.larger_size(0).and_then(|size| self.shape_for(size));
         larger.is_some_and(|(shape, _)| self.may_have(&shape))
     }
@@ -192,6 +224,7 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         match self.growth {
             Growth::Refuse => 0,
             Growth::Grow { max_bytes } => max_bytes.unwrap_or(u64::MAX),
+            Growth::Rotate { max_bytes } => max_bytes,
         }
     }
 
@@ -200,7 +233,10 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
         let crowded = Crowded { why, effort, used: self.used_slots(), limit: self.capacity() };
         let extended = || self.table.shape().extended(crowded.slots()).body_bytes();
         let can_extend = || extended().is_some_and(|bytes| bytes as u64 <= self.most_bytes());
-        crowded.remedy(can_extend, || self.can_grow())
+        match crowded.remedy(can_extend, || self.can_grow()) {
+            Remedy::None if self.can_forget() => Remedy::Grow,
+            remedy => remedy,
+        }
     }
 }
 

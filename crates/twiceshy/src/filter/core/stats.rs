@@ -19,6 +19,22 @@ pub struct Stats {
     pub growths: u64,
     /// Fingerprints that ran out of bits and were given fresh length.
     pub rejuvenated: u64,
+    /// Groups of keys that got fingerprints of another epoch.
+    pub rotated: u64,
+}
+
+impl Stats {
+    /// What happened to two filters.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            reported: self.reported + other.reported,
+            fixed: self.fixed + other.fixed,
+            adaptation_slots: self.adaptation_slots + other.adaptation_slots,
+            growths: self.growths + other.growths,
+            rejuvenated: self.rejuvenated + other.rejuvenated,
+            rotated: self.rotated + other.rotated,
+        }
+    }
 }
 
 /// How long the fingerprints of an [`AdaptiveFilter`](crate::AdaptiveFilter) are. Made by
@@ -66,7 +82,8 @@ impl<P: Payload, B: AsRef<[u8]>> Core<P, B> {
             count(&mut lengths.bits, strings.bits_in(1) - age, entries);
         }
         let shares = (0..).zip(&lengths.bits).map(|(len, &count)| count as f64 * (-f64::from(len)).exp2());
-        lengths.expected_error_rate = shares.sum();
+        // An empty sum is -0.
+        lengths.expected_error_rate = shares.sum::<f64>() + 0.0;
         lengths
     }
 

@@ -22,14 +22,22 @@ const STRIPE_BITS: u32 = 6;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket<V = u64> {
     pub(super) prefix: Prefix,
+    /// Where the keys under it are, if these are not the hashes that begin like it.
+    pub(crate) listed: Option<Box<Prefix>>,
     /// What the fingerprint carries.
     pub(crate) value: V,
     pub(super) stamp: u64,
 }
 
 impl<V> Ticket<V> {
-    /// The fingerprint: the keys under it are those whose hashes begin like this.
+    /// Where to look for the keys under the fingerprint: their hashes begin like this. It is the fingerprint itself, as long as
+    /// the filter has not [rotated](crate::adaptive::Growth::Rotate); then some others begin so, too.
     pub fn prefix(&self) -> &Prefix {
+        self.listed.as_deref().unwrap_or(&self.prefix)
+    }
+
+    /// The fingerprint, to know it by. In a filter that has rotated it says nothing of where keys are in a map.
+    pub fn fingerprint(&self) -> &Prefix {
         &self.prefix
     }
 }

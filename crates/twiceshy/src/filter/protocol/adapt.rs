@@ -46,7 +46,7 @@ impl<'k, V: Clone + PartialEq> Adapt<'k, V> {
         };
         self.was_positive = true;
         let Some(rows) = &self.rows else {
-            return Ok(Some(Step::Rows(Wanted::all(reader.listed(ticket.prefix())))));
+            return Ok(Some(Step::Rows(Wanted::all(reader.listed(ticket.fingerprint())))));
         };
         let adapted = adapt_by_rows(core, reader, ticket, self.row, rows);
         if adapted.is_err() {
@@ -72,7 +72,7 @@ pub(crate) fn adapt_by_rows<R: Reader>(
         true => other.common_bits(&words, MAX_BITS) + 1,
         false => 0,
     };
-    let neighbours = reader.rows_under(ticket.prefix(), rows).map(|(row, other)| {
+    let neighbours = reader.rows_under(ticket.fingerprint(), rows).map(|(row, other)| {
         let need = need(row, &other);
         (Neighbour { words: other, value: reader.value_under(row) }, need)
     });
@@ -111,11 +111,11 @@ impl<'k, V: Clone + PartialEq> Separate<'k, V> {
             return Ok(Some(Step::Done(())));
         };
         let Some(rows) = self.rows.take() else {
-            let listed = reader.listed(ticket.prefix());
+            let listed = reader.listed(ticket.fingerprint());
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(Wanted::all(listed))));
         };
-        core.separate(&ticket, self.apart, reader.neighbours(ticket.prefix(), &rows))?;
+        core.separate(&ticket, self.apart, reader.neighbours(ticket.fingerprint(), &rows))?;
         Ok(Some(Step::Done(())))
     }
 }

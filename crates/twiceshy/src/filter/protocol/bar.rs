@@ -61,7 +61,7 @@ impl<'k, V: Clone + PartialEq> Bar<'k, V> {
             return Ok(Some(Step::Done(self.was_key)));
         };
         let Some(rows) = self.rows.take() else {
-            let listed = reader.listed(ticket.prefix());
+            let listed = reader.listed(ticket.fingerprint());
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(Wanted::all(listed))));
         };
@@ -91,7 +91,7 @@ fn apart_by_rows<R: Reader>(
     rows: &Rows,
 ) -> Result<Parted, AdaptError> {
     let words = reader.words(barred);
-    let others = reader.rows_under(ticket.prefix(), rows).filter(|(row, _)| !is_same_key(*row, barred));
+    let others = reader.rows_under(ticket.fingerprint(), rows).filter(|(row, _)| !is_same_key(*row, barred));
     let others = others.map(|(row, other)| {
         let needed = other.common_bits(&words, MAX_BITS) + 1;
         (Neighbour { words: other, value: reader.value_under(row) }, needed)

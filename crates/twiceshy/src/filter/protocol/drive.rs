@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::whole::set_error;
-use super::{Keys, Operation, OperationError, Step};
+use super::{Keys, MoreRoom, Operation, OperationError, Room, Step};
 use crate::error::SetError;
 use crate::filter::adaptive::Filter;
 use crate::reverse_map::{Lookup, ReverseMap, Visit};
@@ -30,6 +30,12 @@ where
                 operation.answer(map.insert(row.hash, row.key, row.value).map_err(SetError::Map)?)
             }
             Step::Delete(row) => operation.answer(map.remove(row.hash, row.key).map_err(SetError::Map)?),
+            // In place, since that takes a few keys' time, and is right whether or not the operation works.
+            Step::Room(MoreRoom(Room::NeedsGrow)) if now.must_forget() => {
+                if let Err(error) = now.grow(map) {
+                    return Err(set_error(now.core())(error));
+                }
+            }
             Step::Room(more) => {
                 larger = Some(now.with_room(&more, map).map_err(set_error(now.core()))?);
             }

@@ -253,7 +253,7 @@ impl<'k, V: Clone + PartialEq> Insert<'k, V> {
         ticket: Ticket<V>,
     ) -> Attempt<'k, bool> {
         let Some(rows) = self.rows.take() else {
-            let listed = reader.listed(ticket.prefix());
+            let listed = reader.listed(ticket.fingerprint());
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(Wanted::all(listed))));
         };
@@ -285,7 +285,7 @@ pub(crate) fn part_by_rows<R: Reader>(
     rows: &Rows,
 ) -> Result<(Parted, bool), AdaptError> {
     let is_new = !rows.iter().any(|other| reader.is_key(other) && is_same_key(other, row));
-    let others = reader.rows_under(ticket.prefix(), rows).filter(|(other, _)| !is_same_key(*other, row));
+    let others = reader.rows_under(ticket.fingerprint(), rows).filter(|(other, _)| !is_same_key(*other, row));
     let others = others.map(|(other, words)| Neighbour { words, value: reader.value_under(other) });
     let key = Neighbour { words: reader.words(row), value: Some(value) };
     Ok((core.part(ticket, key, others)?, is_new))

@@ -35,6 +35,7 @@ mod drive;
 mod insert;
 mod reader;
 mod remove;
+mod rotate;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -48,6 +49,7 @@ pub(crate) use adapt::adapt_by_rows;
 pub(crate) use drive::{ReadOnly, drive};
 pub(crate) use insert::part_by_rows;
 pub(crate) use reader::{Keys, Raw, Reader, ValueOf, row_value, tag_and_value};
+pub(crate) use rotate::rotate;
 pub(crate) use whole::{Union, check, copy_rows, grown, merge, rebuilt, recount, set_error};
 
 use super::core::{Adapted, Room};

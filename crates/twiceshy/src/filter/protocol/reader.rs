@@ -4,20 +4,21 @@ use std::fmt::Debug;
 
 use crate::codec::string::{Payload, Tags};
 use crate::filter::core::Neighbour;
-use crate::hash::{Hasher, Hashes, KeyWords, RawWords, Words};
+use crate::hash::{Hasher, Hashes, KeyWords, RawKeyWords, Turn, Words};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Row, Rows};
 
 /// A reader that a filter has as its own: two filters with equal ones can be merged.
-pub trait Keys: Reader + Hashes + Clone + PartialEq + Debug {}
-
-impl<R: Reader + Hashes + Clone + PartialEq + Debug> Keys for R {}
+pub trait Keys: Reader + Clone + PartialEq + Debug {
+    /// The same one, with hashes in the epochs of a turn.
+    fn in_turn(&self, turn: Turn) -> Self;
+}
 
 /// What the keys that are read like this bring along.
 pub(crate) type ValueOf<R> = <<R as Reader>::Payload as Payload>::Value;
 
 /// How rows are read: the hash of a key, and what it brings along.
-pub trait Reader {
+pub trait Reader: Hashes {
     /// What an entry carries.
     type Payload: Payload;
 
@@ -80,20 +81,34 @@ pub trait Reader {
         self.is_key(row) && is_same_key(row, query)
     }
 
-    /// How many of the first bits of a key's hash are those that its row is found by. What follows may be another hash than
+    /// How many of the first bits of every key's hash are those that its row is found by. What follows may be another hash than
     /// the one that the map is ordered by.
     #[inline(always)]
     fn ordered_bits(&self) -> u32 {
-        64
+        self.hasher().turn().ordered_bits()
     }
 
-    /// Where in the map the keys under a fingerprint are: they begin like this, and some others may.
+    /// How many of the first bits of a fingerprint are those that the rows of its keys are found by.
     #[inline(always)]
-    fn listed(&self, prefix: &Prefix) -> Prefix {
-        match self.ordered_bits() {
-            64.. => prefix.clone(),
-            bits => Prefix::of(prefix, bits.min(prefix.len())),
+    fn ordered_bits_of(&self, fingerprint: &Prefix) -> u32 {
+        self.hasher().turn().epoch_of(fingerprint.word(0)).bits
+    }
+
+    /// Where in the map the keys under a fingerprint are: they begin like this, and some others may. Whoever looks for the keys
+    /// under a fingerprint looks here: the rows that begin like the fingerprint itself are those of other keys, once the filter
+    /// has rotated.
+    #[inline(always)]
+    fn listed(&self, fingerprint: &Prefix) -> Prefix {
+        match self.ordered_bits_of(fingerprint) {
+            64.. => fingerprint.clone(),
+            bits => Prefix::of(fingerprint, bits.min(fingerprint.len())),
         }
+    }
+
+    /// How the fingerprints begin, or what they begin with, of all keys whose rows are stored under a hash.
+    #[inline(always)]
+    fn fingerprint_of(&self, hash: u64) -> Prefix {
+        Prefix::from_bits(self.hasher().first_word(hash), 64)
     }
 
     /// Whether a row under a fingerprint must be told from a query that was mistaken for one of them.
@@ -134,12 +149,12 @@ impl Reader for Hasher {
 
     #[inline(always)]
     fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
-        KeyWords::with_first(self, row.key, row.hash)
+        KeyWords::stored_under(self, row.key, row.hash)
     }
 
     #[inline(always)]
     fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-        KeyWords::with_first(self, row.key.to_vec(), row.hash)
+        KeyWords::stored_under(self, row.key.to_vec(), row.hash)
     }
 
     fn value(&self, row: Row<'_>) -> u64 {
@@ -153,22 +168,41 @@ impl Reader for Hasher {
     }
 }
 
-/// A filter of hashes that the caller has made.
-pub(crate) struct Raw;
+impl Keys for Hasher {
+    fn in_turn(&self, turn: Turn) -> Self {
+        self.in_turn(turn)
+    }
+}
 
-impl Reader for Raw {
+/// A filter of hashes that the caller has made. The filter's own hasher knows which epochs it is in.
+pub(crate) struct Raw<'h>(pub(crate) &'h Hasher);
+
+impl Hashes for Raw<'_> {
+    #[inline(always)]
+    fn hasher(&self) -> &Hasher {
+        self.0
+    }
+}
+
+impl Reader for Raw<'_> {
     type Payload = Tags;
-    type Words<'a> = RawWords;
-    type Owned<'a> = RawWords;
+    type Words<'a>
+        = RawKeyWords<'a>
+    where
+        Self: 'a;
+    type Owned<'a>
+        = RawKeyWords<'a>
+    where
+        Self: 'a;
 
     #[inline(always)]
-    fn words(&self, row: Row<'_>) -> RawWords {
-        RawWords(row.hash)
+    fn words<'a>(&'a self, row: Row<'a>) -> RawKeyWords<'a> {
+        RawKeyWords::new(self.0, row.hash)
     }
 
     #[inline(always)]
-    fn owned(&self, row: Row<'_>) -> RawWords {
-        RawWords(row.hash)
+    fn owned<'a>(&'a self, row: Row<'_>) -> RawKeyWords<'a> {
+        RawKeyWords::new(self.0, row.hash)
     }
 
     fn value(&self, row: Row<'_>) -> u64 {

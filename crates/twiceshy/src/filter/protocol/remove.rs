@@ -89,11 +89,12 @@ impl<'k, V: Clone + PartialEq> Remove<'k, V> {
             None => {
                 let payload = core.strings().payload();
                 // Its own row and another one.
-                let enough = if R::Payload::ALIKE && !self.needs_all { 2 } else { usize::MAX };
+                let is_alone = reader.ordered_bits_of(ticket.fingerprint()) >= u64::BITS;
+                let enough = if R::Payload::ALIKE && is_alone && !self.needs_all { 2 } else { usize::MAX };
                 let among_alike = self.among_alike && !R::Payload::ALIKE;
                 let Some(rows) = &self.rows else {
                     let like = among_alike.then(|| self.row.key.to_vec());
-                    let wanted = Wanted { like, ..Wanted::some(reader.listed(ticket.prefix()), enough) };
+                    let wanted = Wanted { like, ..Wanted::some(reader.listed(ticket.fingerprint()), enough) };
                     return Ok(Some(Step::Rows(wanted)));
                 };
                 let key = self.was_there.is_none().then_some(self.row);
@@ -139,7 +140,7 @@ fn without<R: Reader>(
     rows: &Rows,
 ) -> (bool, Option<ValueOf<R>>) {
     let (mut is_there, mut left) = (false, None);
-    for (other, _) in reader.rows_under(ticket.prefix(), rows) {
+    for (other, _) in reader.rows_under(ticket.fingerprint(), rows) {
         let value = reader.value_under(other).unwrap_or_else(|| ticket.value.clone());
         match &mut left {
             _ if key.is_some_and(|key| is_same_key(other, key)) => is_there = true,
@@ -182,25 +183,32 @@ impl<V: Clone + PartialEq> ClearAway<V> {
         core: &mut Core<R::Payload>,
         reader: &R,
     ) -> Attempt<'k, ()> {
-        let hash = reader.listed(&Prefix::from_bits(self.hash, 64));
+        let hash = reader.fingerprint_of(self.hash);
         let fingerprints = self.fingerprints.get_or_insert_with(|| core.fingerprints_at(&hash));
         let Some(prefix) = fingerprints.last() else { return Ok(Some(Step::Done(()))) };
         let ticket = self.ticket.take().or_else(|| core.query_prefix(prefix));
-        let Some(ticket) = ticket.filter(|ticket| ticket.prefix() == prefix) else {
+        let Some(ticket) = ticket.filter(|ticket| ticket.fingerprint() == prefix) else {
             fingerprints.pop();
             return Ok(None);
         };
-        let enough = if R::Payload::ALIKE && !self.needs_all { 1 } else { usize::MAX };
+        let is_alone = reader.ordered_bits_of(prefix) >= u64::BITS;
+        let enough = if R::Payload::ALIKE && is_alone && !self.needs_all { 1 } else { usize::MAX };
         let Some(rows) = self.rows.take() else {
             let wanted = Wanted::some(reader.listed(prefix), enough);
             self.ticket = Some(ticket);
             return Ok(Some(Step::Rows(wanted)));
         };
-        let (_, left) = without(core.strings().payload(), reader, &ticket, None, &rows);
+        let payload = core.strings().payload();
+        let (_, left) = without(payload, reader, &ticket, None, &rows);
         self.needs_all = left.is_none() && rows.len() >= enough;
-        let is_right = left.as_ref() == Some(&ticket.value) || R::Payload::ALIKE && left.is_some();
+        // Keys that came later may bring along what the entry does not carry. That is for their own records: there may be no room.
+        let kept = left.as_ref().and_then(|left| match payload.without(&ticket.value, left) {
+            Some(leftover) => payload.without(&ticket.value, &leftover),
+            None => Some(ticket.value.clone()),
+        });
+        let is_right = kept.as_ref() == Some(&ticket.value) || R::Payload::ALIKE && left.is_some();
         // If it cannot be changed, something else has: then the rows are asked for once more.
-        if is_right || !self.needs_all && core.remove(&ticket, left.as_ref()).is_ok() {
+        if is_right || !self.needs_all && core.remove(&ticket, kept.as_ref()).is_ok() {
             fingerprints.pop();
         }
         Ok(None)

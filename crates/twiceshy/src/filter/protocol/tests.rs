@@ -3,6 +3,7 @@
 //! their own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
@@ -11,9 +12,10 @@ use super::*;
 use crate::adaptive::{Adapted, Filter, Record, Set};
 use crate::codec::string::suffixes::{SuffixSet, Suffixes};
 use crate::codec::string::{Payload, Place, Tags};
+use crate::error::{RebuildError, SetError};
 use crate::filter::core::plain::{merge_in_both_ways, move_in_both_ways, query_in_both_ways};
 use crate::filter::core::{Core, Growth};
-use crate::hash::{Hasher, Hashes, KeyWords};
+use crate::hash::{Hasher, Hashes, KeyWords, Turn};
 use crate::list::{Answer, Lists};
 use crate::reverse_map::{MemoryMap, ReverseMap};
 use crate::table::Slot;
@@ -56,18 +58,18 @@ impl Payload for Nothing {
 /// How a reader hashes some bytes of a key.
 macro_rules! hash_of_bytes {
     ($bytes:expr) => {
-        hash_of_bytes! { $bytes, |hash| hash }
+        hash_of_bytes! { $bytes, stored_under, |hash| hash }
     };
-    ($bytes:expr, $first_word:expr) => {
+    ($bytes:expr, $words:ident, $first_word:expr) => {
         type Words<'a> = KeyWords<'a, &'a [u8]>;
         type Owned<'a> = KeyWords<'a, Vec<u8>>;
 
         fn words<'a>(&'a self, row: Row<'a>) -> Self::Words<'a> {
-            KeyWords::with_first(&self.0, &row.key[$bytes], ($first_word)(row.hash))
+            KeyWords::$words(&self.0, &row.key[$bytes], ($first_word)(row.hash))
         }
 
         fn owned<'a>(&'a self, row: Row<'_>) -> Self::Owned<'a> {
-            KeyWords::with_first(&self.0, row.key[$bytes].to_vec(), ($first_word)(row.hash))
+            KeyWords::$words(&self.0, row.key[$bytes].to_vec(), ($first_word)(row.hash))
         }
     };
 }
@@ -77,6 +79,12 @@ macro_rules! hashes_as_its_hasher {
         impl Hashes for $reader {
             fn hasher(&self) -> &Hasher {
                 &self.0
+            }
+        }
+
+        impl Keys for $reader {
+            fn in_turn(&self, turn: Turn) -> Self {
+                Self(self.0.in_turn(turn))
             }
         }
     };
@@ -276,8 +284,7 @@ const EPOCH_BITS: u32 = 3;
 impl Reader for Epoch {
     type Payload = Nothing;
 
-    hash_of_bytes!(.., |hash: u64| hash >> (64 - EPOCH_BITS) << (64 - EPOCH_BITS)
-        | hash.reverse_bits() >> EPOCH_BITS);
+    hash_of_bytes!(.., with_first, epoch_word);
 
     fn value(&self, _: Row<'_>) {}
 
@@ -286,6 +293,18 @@ impl Reader for Epoch {
     fn ordered_bits(&self) -> u32 {
         EPOCH_BITS
     }
+
+    fn ordered_bits_of(&self, _: &Prefix) -> u32 {
+        EPOCH_BITS
+    }
+
+    fn fingerprint_of(&self, hash: u64) -> Prefix {
+        Prefix::from_bits(epoch_word(hash), 64)
+    }
+}
+
+fn epoch_word(hash: u64) -> u64 {
+    hash >> (64 - EPOCH_BITS) << (64 - EPOCH_BITS) | hash.reverse_bits() >> EPOCH_BITS
 }
 
 impl Universe for Epoch {
@@ -310,12 +329,23 @@ struct Checked<R: Keys> {
     inserted: BTreeSet<Vec<u8>>,
     removed: BTreeSet<Vec<u8>>,
     lessons: Vec<Record>,
+    /// How far it had rotated at the last check.
+    turn: Turn,
 }
 
 impl<R: Universe> Checked<R> {
     fn new(hasher: Hasher, quotient_bits: u32, remainder_bits: u32, random: &mut Random) -> Self {
+        Self::growing(hasher, quotient_bits, remainder_bits, Growth::default(), random)
+    }
+
+    fn growing(
+        hasher: Hasher,
+        quotient_bits: u32,
+        remainder_bits: u32,
+        growth: Growth,
+        random: &mut Random,
+    ) -> Self {
         let (reader, payload) = (R::new(hasher), R::payload());
-        let growth = Growth::Grow { max_bytes: None };
         let core = Core::empty(payload, quotient_bits.into(), remainder_bits, growth, Some((3, 20))).unwrap();
         let filter = Filter::from_core(core, reader.clone());
         let mut map = MemoryMap::new();
@@ -331,6 +361,7 @@ impl<R: Universe> Checked<R> {
             inserted: BTreeSet::new(),
             removed: BTreeSet::new(),
             lessons: Vec::new(),
+            turn: Turn::NONE,
         }
     }
 
@@ -358,7 +389,9 @@ impl<R: Universe> Checked<R> {
     fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
         let row = Row { value: &value, ..self.row(&key) };
         let insert = Insert::map_first(row, self.reader().value(row));
-        let new = self.set.drive(insert).unwrap();
+        let inserted = self.set.drive(insert);
+        self.follow_rotation();
+        let Some(new) = self.unless_full(inserted) else { return };
         assert_eq!(new, !self.members.contains_key(&key));
         self.removed.remove(&key);
         self.inserted.insert(key.clone());
@@ -382,19 +415,68 @@ impl<R: Universe> Checked<R> {
 
     fn adapt(&mut self, key: &[u8]) {
         let was_positive = self.is_positive(key);
-        match self.set.drive(Adapt::new(self.reader().hash(key), key)).unwrap() {
+        let adapted = self.set.drive(Adapt::new(self.reader().hash(key), key));
+        let has_rotated = self.follow_rotation();
+        let Some(adapted) = self.unless_full(adapted) else { return };
+        match adapted {
             Adapted::Fixed { .. } => {
                 assert!(was_positive && !self.members.contains_key(key));
                 self.fixed.extend(self.members.keys().map(|member| (key.to_vec(), member.clone())));
                 let row = self.row(key);
                 self.lessons.push(self.set.filter().separate_record_of(row).unwrap());
+                assert!(self.set.filter().lesson(self.lessons.last().unwrap()).is_some());
             }
             Adapted::WasMember => assert!(self.members.contains_key(key)),
             Adapted::NotPositive => assert!(!was_positive),
             Adapted::Vanished => panic!("every fingerprint has a key"),
         }
         assert_eq!(self.is_positive(key), self.members.contains_key(key), "{key:?}");
-        self.check(false);
+        self.check(has_rotated);
+    }
+
+    fn turn(&self) -> Turn {
+        self.set.filter().turn()
+    }
+
+    /// Whether anything was rotated since the last check: then what was learned about these keys is forgotten.
+    fn follow_rotation(&mut self) -> bool {
+        let (before, after) = (self.turn, self.turn());
+        if before == after {
+            return false;
+        }
+        assert!(after.is_after(&before), "{after:?} is not after {before:?}");
+        self.turn = after;
+        let hash = |key: &[u8]| self.set.filter().reader().hash(key);
+        self.fixed.retain(|(_, member)| !has_rotated(&before, &after, hash(member)));
+        self.lessons.push(Record::Rotated(after));
+        true
+    }
+
+    /// What was done; nothing if there was no room, which only a filter that may not grow says.
+    fn unless_full<T>(&mut self, done: Result<T, SetError<Infallible>>) -> Option<T> {
+        match done {
+            Ok(done) => Some(done),
+            Err(SetError::Full(_)) if matches!(self.core().growth(), Growth::Rotate { .. }) => {
+                self.check(true);
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Rotates a group of hashes that agree in so many bits, if that is what a turn begins with.
+    fn rotate(&mut self, bits: u32) {
+        let bits = bits.min(self.core().position_bits());
+        let (filter, map) = self.set.parts();
+        let state = |filter: &Filter<R>| (filter.core().table().bytes().to_vec(), filter.turn());
+        let before = state(filter);
+        match filter.rotate_with(bits, map) {
+            Ok(()) => assert!(filter.turn().is_after(&before.1)),
+            Err(RebuildError::Full { .. }) => assert!(state(filter) == before, "an error changes nothing"),
+            Err(error) => panic!("{error}"),
+        }
+        self.follow_rotation();
+        self.check(true);
     }
 
     /// Whatever the size, moving and merging gives the bytes that the plainest way gives.
@@ -408,8 +490,10 @@ impl<R: Universe> Checked<R> {
     }
 
     fn grow(&mut self) {
-        self.set.grow().unwrap();
-        self.check(false);
+        let grown = self.set.grow();
+        let has_rotated = self.follow_rotation();
+        self.unless_full(grown);
+        self.check(has_rotated);
     }
 
     fn shrink(&mut self) {
@@ -418,7 +502,8 @@ impl<R: Universe> Checked<R> {
     }
 
     fn rebuild(&mut self) {
-        self.set.rejuvenate().unwrap();
+        let rebuilt = self.set.rejuvenate();
+        self.unless_full(rebuilt);
         self.check(false);
     }
 
@@ -428,18 +513,64 @@ impl<R: Universe> Checked<R> {
         let inserted = self.inserted.iter().map(|key| Record::Inserted(hash(key)));
         let removed = self.removed.iter().map(|key| Record::Removed(hash(key)));
         let journal: Vec<Record> = inserted.chain(removed).chain(self.lessons.iter().cloned()).collect();
+        let is_limited = matches!(self.core().growth(), Growth::Rotate { .. });
         let map = self.set.map().clone();
         if in_one_pass {
-            self.set = Set::recover(&self.snapshot, map, journal).unwrap();
+            match Set::recover(&self.snapshot, map, journal) {
+                Ok(set) => self.set = set,
+                // Whoever has no room for what is there cannot go on from before.
+                Err(SetError::Full(_)) if is_limited => return,
+                Err(error) => panic!("{error}"),
+            }
         } else {
             self.set = Set::from_parts(self.snapshot.try_clone().unwrap(), map);
-            journal.iter().for_each(|record| self.set.replay(record).unwrap());
+            for record in &journal {
+                let is_key = matches!(record, Record::Inserted(_));
+                match self.set.replay(record) {
+                    Ok(()) => {}
+                    Err(SetError::Full(_)) if is_limited && !is_key => self.fixed.clear(),
+                    Err(SetError::Full(_)) if is_limited => {
+                        // A rebuild has more room: it reads all keys before it keeps what was learned.
+                        let map = self.set.map().clone();
+                        match Set::recover(&self.snapshot, map, journal.clone()) {
+                            Ok(set) => self.set = set,
+                            Err(error) => return self.start_over(error),
+                        }
+                        self.fixed.clear();
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
             let before = self.core().entries();
             self.set.recount().unwrap();
             assert_eq!(self.core().entries(), before, "every fingerprint has a key");
             // What keys that are gone have brought along is still there: a rebuild says it anew.
-            self.set.rejuvenate().unwrap();
+            let rebuilt = self.set.rejuvenate();
+            assert!(rebuilt.is_ok() || is_limited);
         }
+        if is_limited {
+            // It may have had less room than before.
+            self.fixed.clear();
+            self.turn = self.turn();
+        }
+        assert!(!self.turn.is_after(&self.turn()), "rotated not as far as the journal says");
+        self.follow_rotation();
+        self.check(true);
+        self.take_snapshot();
+    }
+
+    /// Gives up what cannot be recovered, for lack of room.
+    fn start_over(&mut self, error: SetError<Infallible>) {
+        assert!(matches!(error, SetError::Full(_)), "{error}");
+        let filter = self.set.filter().empty_like().unwrap();
+        let mut empty = MemoryMap::new();
+        for key in R::foreign() {
+            let _ = empty.insert(self.reader().hash(&key), &key, R::FOREIGN).unwrap();
+        }
+        self.set = Set::from_parts(filter, empty);
+        self.turn = self.turn();
+        self.members.clear();
+        self.fixed.clear();
         self.check(true);
         self.take_snapshot();
     }
@@ -452,8 +583,16 @@ impl<R: Universe> Checked<R> {
     }
 
     fn merge(&mut self, mut other: Self) {
-        self.move_and_merge_in_both_ways(&other);
-        self.set.merge_from(&other.set).unwrap();
+        let is_same_epoch = self.turn() == other.turn();
+        if is_same_epoch {
+            self.move_and_merge_in_both_ways(&other);
+        } else {
+            other.fixed.clear();
+        }
+        let merged = self.set.merge_from(&other.set);
+        if self.unless_full(merged).is_none() {
+            return;
+        }
         for (key, value) in other.members {
             self.members.entry(key).or_insert(value);
         }
@@ -501,6 +640,11 @@ impl<R: Universe> Checked<R> {
     }
 }
 
+/// Whether a hash was rotated between two turns.
+fn has_rotated(before: &Turn, after: &Turn, hash: u64) -> bool {
+    before.epoch_of(hash).number != after.epoch_of(hash).number
+}
+
 /// Hashes that agree far, and differ in the end.
 fn hashers() -> [Hasher; 4] {
     fn good(bytes: &[u8], index: u32) -> u64 {
@@ -516,17 +660,40 @@ fn hashers() -> [Hasher; 4] {
     ]
 }
 
+/// Whether filters of a run rotate, and when.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Rotation {
+    Never,
+    /// When they are told to.
+    Told,
+    /// And when they are full.
+    Full,
+}
+
 fn run<R: Universe>(seed: u64, steps: u32) {
+    run_with::<R>(seed, steps, Rotation::Never);
+}
+
+fn run_with<R: Universe>(seed: u64, steps: u32, rotation: Rotation) {
     let mut random = Random(seed);
     let hasher = hashers()[random.below(4) as usize].clone();
     let fresh = |random: &mut Random| {
         let (quotient_bits, remainder_bits) = (1 + random.below(4) as u32, 1 + random.below(4) as u32);
-        Checked::<R>::new(hasher.clone(), quotient_bits, remainder_bits, random)
+        let growth = match rotation {
+            Rotation::Full => Growth::Rotate { max_bytes: 30 + random.below(6) * 30 },
+            Rotation::Never | Rotation::Told => Growth::default(),
+        };
+        let quotient_bits =
+            quotient_bits + if rotation == Rotation::Never { 0 } else { random.below(4) as u32 };
+        Checked::<R>::growing(hasher.clone(), quotient_bits, remainder_bits, growth, random)
     };
     let keys = R::keys();
     let key = |random: &mut Random| keys[random.below(keys.len() as u64) as usize].clone();
     let mut checked = fresh(&mut random);
     for _ in 0..steps {
+        if rotation != Rotation::Never && random.below(3) == 0 {
+            checked.rotate(random.below(8) as u32);
+        }
         match random.below(40) {
             0..=13 => {
                 let value = R::row_value(&mut random);
@@ -545,6 +712,9 @@ fn run<R: Universe>(seed: u64, steps: u32) {
                     let value = R::row_value(&mut random);
                     other.insert(key(&mut random), value);
                     other.adapt(&key(&mut random));
+                    if rotation != Rotation::Never && random.below(9) == 0 {
+                        other.rotate(random.below(8) as u32);
+                    }
                 }
                 checked.merge(other);
             }
@@ -558,6 +728,30 @@ fn run<R: Universe>(seed: u64, steps: u32) {
 /// How many runs of sixty steps there are for each payload.
 fn seeds() -> u64 {
     twiceshy_testkit::effort::times("TWICESHY_STEPS", 6_000) / 60
+}
+
+/// Every kind of set, rotated at any time and by groups of any size: keys stay, and what was learned since.
+#[test]
+fn sets_that_are_told_to_rotate() {
+    for seed in 0..seeds().div_ceil(5) {
+        run_with::<Points>(seed, 60, Rotation::Told);
+        run_with::<Beside>(seed, 60, Rotation::Told);
+        run_with::<Lists>(seed, 60, Rotation::Told);
+        run_with::<Hasher>(seed, 60, Rotation::Told);
+        run_with::<Groups>(seed, 60, Rotation::Told);
+    }
+}
+
+/// The same in tables that may not get larger, and which are full most of the time.
+#[test]
+fn sets_that_rotate_when_they_are_full() {
+    for seed in 0..seeds().div_ceil(5) {
+        run_with::<Points>(seed, 60, Rotation::Full);
+        run_with::<Beside>(seed, 60, Rotation::Full);
+        run_with::<Lists>(seed, 60, Rotation::Full);
+        run_with::<Hasher>(seed, 60, Rotation::Full);
+        run_with::<Groups>(seed, 60, Rotation::Full);
+    }
 }
 
 #[test]

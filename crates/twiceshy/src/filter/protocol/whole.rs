@@ -13,7 +13,6 @@ use crate::error::{OnBothLists, RebuildError, SetError};
 use crate::filter::core::{Core, Filling, Neighbour};
 use crate::prefix::Prefix;
 use crate::reverse_map::{Lookup, ReverseMap, Row, Rows, Visit};
-use crate::table::Size;
 
 /// What a set with this filter makes of errors.
 pub(crate) fn set_error<P: Payload, B: AsRef<[u8]>, E>(
@@ -66,10 +65,12 @@ pub(crate) fn grown<R: Reader, L: Lookup + ?Sized>(
 /// Adds the fingerprints of another core whose keys are in another map.
 ///
 /// A fingerprint of either may cover rows of the other map that none may cover. So where there may be such rows, all are gone
-/// through, and what was the union of two cores says how long fingerprints are at least.
+/// through, and what was the union of two cores says how long fingerprints are at least. So they are if the cores are in different
+/// epochs; then only the first one says so.
 pub(crate) fn merge<R, B, L, M>(
     core: &mut Core<R::Payload>,
     other: &Core<R::Payload, B>,
+    is_same_epoch: bool,
     reader: &R,
     mine: &L,
     theirs: &M,
@@ -84,16 +85,14 @@ where
         |prefix: &Prefix| neighbours(reader, prefix, mine),
         |prefix: &Prefix| neighbours(reader, prefix, theirs),
     );
-    if !R::BARS {
+    if is_same_epoch && !R::BARS {
         return core.merge_from(other, my_keys, their_keys);
     }
-    let mut merged = core.try_clone()?;
-    merged.merge_from(other, my_keys, their_keys)?;
     let on_both = Cell::new(None);
     let union = Union {
         mine,
         theirs,
-        rows: merged.len(),
+        rows: core.len() + other.len(),
         met: &|mine, theirs| {
             let is_against = |one, other| reader.is_key(one) && reader.is_barred(other);
             if is_against(mine, theirs) || is_against(theirs, mine) {
@@ -101,7 +100,19 @@ where
             }
         },
     };
-    let rebuilt = rebuilt(&merged, reader, &[], &union);
+    let mut merged = core.try_clone()?;
+    let united = if is_same_epoch { merged.merge_from(other, my_keys, their_keys) } else { Ok(()) };
+    let rebuilt = match united {
+        Ok(()) => rebuilt(&merged, reader, &[], &union),
+        Err(error) => Err(error),
+    };
+    if matches!(
+        rebuilt,
+        Err(RebuildError::Full { .. } | RebuildError::Capacity { .. } | RebuildError::Build(_))
+    ) {
+        // More room would not help if a key is on both lists: not all rows were gone through.
+        try_each(&union, core.hashes(), RebuildError::Lookup, |_| Ok(()))?;
+    }
     match on_both.take() {
         Some(key) => Err(OnBothLists { key }.into()),
         None => rebuilt.map(|rebuilt| *core = rebuilt),
@@ -117,7 +128,7 @@ pub(crate) fn rebuilt<R: Reader, B: AsRef<[u8]>, L: Lookup + ?Sized>(
     rows: &L,
 ) -> Result<Core<R::Payload>, RebuildError<L::Error>> {
     // How many keys it counts may be wrong after a crash; keys that share a fingerprint are few.
-    let (mut keys, mut least) = (old.entries(), Size::from(1));
+    let (mut keys, mut least) = (old.entries(), old.least_size(reader.hasher().turn().least_bits()));
     loop {
         let empty = old.empty_for(keys, least)?;
         least = empty.size().next().ok_or(RebuildError::Full { slots: empty.slots() })?;

@@ -40,6 +40,7 @@ pub struct Builder {
     quotient_bits: Option<u32>,
     remainder_bits: Option<u32>,
     grow_to: Option<u64>,
+    pub(crate) shards: Option<usize>,
     hasher: Option<Hasher>,
     limits: Option<(u8, u32)>,
 }
@@ -72,6 +73,10 @@ impl Builder {
         /// the bits that growth will need, so that the rate holds at every size; with explicit
         /// [`remainder_bits`](Self::remainder_bits) they are the bits at the start.
         grow_to(keys: u64);
+
+        /// How many shards a [shared](Self::build_shared) filter has, rounded up to a power of two, at most 65,536. By default
+        /// that follows from its size. Threads that change the same shard wait for each other.
+        shards(shards: usize);
     }
 
     /// The empty filter.

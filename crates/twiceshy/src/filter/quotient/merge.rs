@@ -126,12 +126,17 @@ impl<'a> Sources<'a> {
             [one, other] => fill(shape, max_quotient_bits, Union::new(cut(one), cut(other))),
             all => fill(shape, max_quotient_bits, union_of(all.iter().map(cut).collect())),
         };
-        filled.map_err(|error| match error {
-            FillError::Full(shape) => MergeError::Full { slots: shape.slots() },
-            FillError::Unsorted => MergeError::Invalid,
-            FillError::TooManyCopies => MergeError::TooManyCopies,
-            FillError::Memory(error) => MergeError::Memory(error),
-        })
+        filled.map_err(not_filled)
+    }
+}
+
+/// Why there is no union.
+pub(super) fn not_filled(error: FillError) -> MergeError {
+    match error {
+        FillError::Full(shape) => MergeError::Full { slots: shape.slots() },
+        FillError::Unsorted => MergeError::Invalid,
+        FillError::TooManyCopies => MergeError::TooManyCopies,
+        FillError::Memory(error) => MergeError::Memory(error),
     }
 }
 

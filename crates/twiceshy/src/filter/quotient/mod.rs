@@ -28,6 +28,7 @@ mod bulk;
 mod fill;
 mod iter;
 mod merge;
+mod parts;
 mod persist;
 mod resize;
 #[cfg(test)]

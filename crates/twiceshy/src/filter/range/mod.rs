@@ -433,6 +433,11 @@ impl<K: RangeKey + ?Sized, B: AsRef<[u8]>> Partitioned for RangeFilter<K, B> {
     }
 
     #[inline(always)]
+    fn meets_at_glance<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> Option<bool> {
+        Some(self.meets(cpu, home, asked))
+    }
+
+    #[inline(always)]
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool {
         let Asked { hash, from, to, .. } = asked;
         boxes::meets(cpu, &self.boxes.table, self.boxes.codec, home, Probe { hash, from, to })

@@ -41,6 +41,9 @@ pub(crate) trait Partitioned: Hashes {
     /// Asks for the header that a hash needs.
     fn ask_header<C: Cpu>(&self, cpu: C, hash: u64);
 
+    /// Whether a partition may have one of these suffixes; `None` if that takes more than a glance.
+    fn meets_at_glance<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> Option<bool>;
+
     /// Whether a partition may have one of these suffixes.
     fn meets<C: Cpu>(&self, cpu: C, home: Home, asked: Asked) -> bool;
 }
@@ -61,6 +64,16 @@ impl Asked {
         suffix.wrapping_sub(self.from.into()) <= u64::from(self.to.wrapping_sub(self.from))
     }
 
+    /// The suffixes that are asked for, and those behind them unless these are the first of the partition, whose last one is
+    /// `most`, as two numbers: those that, XORed with the first, are less than the second.
+    #[inline(always)]
+    pub(crate) fn nearly(&self, most: u16) -> (u64, u64) {
+        match self.from {
+            0 => (0, u64::from(self.to) + 1),
+            from => (most.into(), u64::from(most - from) + 1),
+        }
+    }
+
     pub(crate) fn suffixes(&self) -> RangeInclusive<u16> {
         self.from..=self.to
     }
@@ -69,7 +82,7 @@ impl Asked {
 /// Whether a code may be there.
 #[inline(always)]
 pub(crate) fn contains<F: Partitioned>(filter: &F, code: u128) -> bool {
-    let (partition, suffix) = filter.cut().split(code);
+    let (partition, suffix) = filter.cut().split(small::<F>(code));
     dispatch(One::<false, F> { filter, partition, from: suffix, to: suffix })
 }
 
@@ -77,7 +90,8 @@ pub(crate) fn contains<F: Partitioned>(filter: &F, code: u128) -> bool {
 #[inline(always)]
 pub(crate) fn contains_any<F: Partitioned>(filter: &F, codes: RangeInclusive<u128>) -> bool {
     let cut = filter.cut();
-    let ((partition, from), (last, to)) = (cut.split(*codes.start()), cut.split(*codes.end()));
+    let (start, end) = (small::<F>(*codes.start()), small::<F>(*codes.end()));
+    let ((partition, from), (last, to)) = (cut.split(start), cut.split(end));
     match last - partition {
         0 => dispatch(One::<false, F> { filter, partition, from, to }),
         1 => dispatch(Two::<false, F> { filter, partition, from, to }),
@@ -111,7 +125,7 @@ fn contains_long<F: Partitioned>(filter: &F, codes: RangeInclusive<u128>) -> boo
 /// A part of a range with the hash of its partition.
 fn asked<F: Partitioned>(filter: &F, part: Part) -> Asked {
     let (from, to) = part.suffixes.into_inner();
-    let hash = filter.hasher().hash(&Partition::<F::Key>::new(part.partition));
+    let hash = filter.hasher().first_word_of(&Partition::<F::Key>::new(part.partition));
     Asked { partition: part.partition, hash, from, to }
 }
 
@@ -119,10 +133,31 @@ fn asked<F: Partitioned>(filter: &F, part: Part) -> Asked {
 #[inline(always)]
 fn hash<const SLOWLY: bool, F: Partitioned, C: Cpu>(cpu: C, filter: &F, partition: u128) -> Option<u64> {
     let (hasher, partition) = (filter.hasher(), Partition::<F::Key>::new(partition));
-    if SLOWLY { Some(hasher.hash_slowly(&partition)) } else { hasher.hash_at_once(cpu, &partition) }
+    match hasher.hash_at_once(cpu, &partition) {
+        None if SLOWLY => Some(hasher.hash_slowly(cpu, &partition)),
+        hash => hash,
+    }
 }
 
-/// Some keys of one partition. There are two copies, as of [`Hashed`](crate::hash::hashed).
+/// Looks at a partition, for as long as it takes if that is to be slow.
+#[inline(always)]
+fn meets<const SLOWLY: bool, F: Partitioned, C: Cpu>(
+    cpu: C,
+    filter: &F,
+    home: Home,
+    asked: Asked,
+) -> Option<bool> {
+    if SLOWLY { Some(filter.meets(cpu, home, asked)) } else { filter.meets_at_glance(cpu, home, asked) }
+}
+
+/// A code, or the number of a partition, of which the compiler then knows that it is small, if it is.
+#[inline(always)]
+fn small<F: Partitioned>(number: u128) -> u128 {
+    if F::Key::CODE_BITS <= 64 { u128::from(number as u64) } else { number }
+}
+
+/// Some keys of one partition. There are two copies: what takes more than a few instructions begins once more in the slow one, so
+/// that nothing is kept for it.
 struct One<'a, const SLOWLY: bool, F> {
     filter: &'a F,
     partition: u128,
@@ -135,14 +170,18 @@ impl<const SLOWLY: bool, F: Partitioned> Kernel for One<'_, SLOWLY, F> {
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) -> bool {
         let Self { filter, partition, from, to } = self;
-        let Some(hash) = hash::<SLOWLY, F, C>(cpu, filter, partition) else {
-            return cpu.outlined(One::<true, F> { filter, partition, from, to });
-        };
-        filter.meets(cpu, filter.home_now(cpu, hash), Asked { partition, hash, from, to })
+        let found = hash::<SLOWLY, F, C>(cpu, filter, small::<F>(partition)).and_then(|hash| {
+            let asked = Asked { partition: small::<F>(partition), hash, from, to };
+            meets::<SLOWLY, F, C>(cpu, filter, filter.home_now(cpu, hash), asked)
+        });
+        match found {
+            Some(found) => found,
+            None => cpu.outlined(One::<true, F> { filter, partition, from, to }),
+        }
     }
 }
 
-/// Keys of a partition from a suffix on, and of the next one up to a suffix.
+/// Keys of a partition from a suffix on, and of the next one up to a suffix. There are two copies, as of [`One`].
 struct Two<'a, const SLOWLY: bool, F> {
     filter: &'a F,
     partition: u128,
@@ -150,22 +189,37 @@ struct Two<'a, const SLOWLY: bool, F> {
     to: u16,
 }
 
-impl<const SLOWLY: bool, F: Partitioned> Kernel for Two<'_, SLOWLY, F> {
-    type Output = bool;
+impl<const SLOWLY: bool, F: Partitioned> Two<'_, SLOWLY, F> {
     #[inline(always)]
-    fn run<C: Cpu>(self, cpu: C) -> bool {
-        let Self { filter, partition, from, to } = self;
-        let next = partition + 1;
-        let hashes = (hash::<SLOWLY, F, C>(cpu, filter, partition), hash::<SLOWLY, F, C>(cpu, filter, next));
-        let (Some(first), Some(second)) = hashes else {
-            return cpu.outlined(Two::<true, F> { filter, partition, from, to });
-        };
+    fn look<C: Cpu>(&self, cpu: C) -> Option<bool> {
+        let Self { filter, partition, from, to } = *self;
+        let partition = small::<F>(partition);
+        let next = small::<F>(partition + 1);
+        let first = hash::<SLOWLY, F, C>(cpu, filter, partition)?;
+        let second = hash::<SLOWLY, F, C>(cpu, filter, next)?;
         // The second one's header is on its way while the first is looked at.
         filter.ask_header(cpu, second);
         let homes = (filter.home_now(cpu, first), filter.home_now(cpu, second));
         let most = filter.cut().last_suffix();
-        filter.meets(cpu, homes.0, Asked { partition, hash: first, from, to: most })
-            || filter.meets(cpu, homes.1, Asked { partition: next, hash: second, from: 0, to })
+        let asked = Asked { partition, hash: first, from, to: most };
+        if meets::<SLOWLY, F, C>(cpu, filter, homes.0, asked)? {
+            return Some(true);
+        }
+        meets::<SLOWLY, F, C>(cpu, filter, homes.1, Asked { partition: next, hash: second, from: 0, to })
+    }
+}
+
+impl<const SLOWLY: bool, F: Partitioned> Kernel for Two<'_, SLOWLY, F> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<C: Cpu>(self, cpu: C) -> bool {
+        match self.look(cpu) {
+            Some(found) => found,
+            None => {
+                let Self { filter, partition, from, to } = self;
+                cpu.outlined(Two::<true, F> { filter, partition, from, to })
+            }
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl<B: AsRef<[u8]>> ListFilter<B> {
 
     /// The fingerprint that makes the answer to a key *yes*, with a ticket; `None` if it is *no*.
     pub fn ticket<K: Key + ?Sized>(&self, key: &K) -> Option<Ticket> {
-        self.core().query(&KeyWords::new(self.reader.hasher(), &key))
+        self.core().query(&KeyWords::new(self.reader.hasher(), &key)).map(|ticket| self.listed(ticket))
     }
 
     /// The record to write after a mistake about a key was fixed; see

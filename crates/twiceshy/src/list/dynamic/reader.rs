@@ -1,8 +1,8 @@
 //! Which list a row of the map is on.
 
 use crate::codec::string::Tags;
-use crate::filter::protocol::Reader;
-use crate::hash::{Hasher, Hashes, KeyWords};
+use crate::filter::protocol::{Keys, Reader};
+use crate::hash::{Hasher, Hashes, KeyWords, Turn};
 use crate::list::Answer;
 use crate::reverse_map::Row;
 
@@ -42,6 +42,12 @@ impl Hashes for Lists {
     #[inline(always)]
     fn hasher(&self) -> &Hasher {
         &self.hasher
+    }
+}
+
+impl Keys for Lists {
+    fn in_turn(&self, turn: Turn) -> Self {
+        Self::new(self.hasher.in_turn(turn))
     }
 }
 

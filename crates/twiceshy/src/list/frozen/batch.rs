@@ -1,14 +1,14 @@
 //! Many keys in one call: the memory of the next ones is on its way while the present one is worked on.
 //!
-//! A chunk of keys goes through the approximate stage first, and what is left of it through the exact one. So no branch depends on
-//! whether a key is a Yes, which nobody can guess: in a mix of keys a query takes half of the time that it takes alone.
+//! A chunk of keys goes through the list as it was built, and then through one delta after the other.
 
 use super::FrozenYesNoList;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
-use crate::filter::batch::{CHUNK, in_chunks};
+use crate::filter::batch::{CHUNK, contains_all, in_chunks};
 use crate::hash::{KeyWords, RawWords, Words};
 use crate::key::Key;
 use crate::list::Answer;
+use crate::list::sieve::{Many, Sieve};
 
 impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
     /// [`query`](Self::query) for every key, in order.
@@ -34,7 +34,7 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
             let found = &mut found[..keys.len()];
             in_chunks(&self.hasher, keys, found, |keys, hashes, found| {
                 let words = |number: usize, hash| KeyWords::with_first(&self.hasher, &keys[number], hash);
-                dispatch(Batch { list: self, hashes, words, found });
+                self.say_all(hashes, words, found);
             });
             answer(found, answers);
         }
@@ -50,8 +50,22 @@ impl<B: AsRef<[u8]>> FrozenYesNoList<B> {
         let mut found = [false; CHUNK];
         for (hashes, answers) in hashes.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
             let found = &mut found[..hashes.len()];
-            dispatch(Batch { list: self, hashes, words: |_, hash| RawWords(hash), found });
+            self.say_all(hashes, |_, hash| RawWords(hash), found);
             answer(found, answers);
+        }
+    }
+
+    /// The answers for a chunk of hashes, of which the first words are at hand, and the whole of one by its number.
+    fn say_all<W: Words>(&self, hashes: &[u64], words: impl Fn(usize, u64) -> W, found: &mut [bool]) {
+        match self.base.first() {
+            Some(&first) => contains_all(Many { sieve: &self.base, first }, hashes, found),
+            None => {
+                found.fill(false);
+                dispatch(Turn { sieve: &self.base, hashes, words: &words, found });
+            }
+        }
+        for sieve in &self.deltas {
+            dispatch(Turn { sieve, hashes, words: &words, found });
         }
     }
 }
@@ -60,32 +74,21 @@ fn answer(found: &[bool], answers: &mut [Answer]) {
     answers.iter_mut().zip(found).for_each(|(answer, &found)| *answer = found.into());
 }
 
-/// The answers for a chunk of hashes, of which the first words are at hand.
-struct Batch<'a, B, F> {
-    list: &'a FrozenYesNoList<B>,
+/// Turns the answers of those around that a sieve lets pass.
+struct Turn<'a, B, F> {
+    sieve: &'a Sieve<B>,
     hashes: &'a [u64],
-    /// The whole of a hash, by its number.
-    words: F,
+    words: &'a F,
     found: &'a mut [bool],
 }
 
-impl<B: AsRef<[u8]>, W: Words, F: Fn(usize, u64) -> W> Kernel for Batch<'_, B, F> {
+impl<B: AsRef<[u8]>, W: Words, F: Fn(usize, u64) -> W> Kernel for Turn<'_, B, F> {
     type Output = ();
     #[inline(always)]
     fn run<C: Cpu>(self, cpu: C) {
-        let Self { list, hashes, words, found } = self;
-        match list.base.first() {
-            Some(first) => list.base.pass_all(cpu, first, hashes, found),
-            None => {
-                for (number, (&hash, found)) in hashes.iter().zip(&mut *found).enumerate() {
-                    *found = list.base.passes(cpu, &words(number, hash));
-                }
-            }
-        }
-        for delta in &list.deltas {
-            for (number, (&hash, found)) in hashes.iter().zip(&mut *found).enumerate() {
-                *found ^= delta.passes(cpu, &words(number, hash));
-            }
+        let Self { sieve, hashes, words, found } = self;
+        for (number, (&hash, found)) in hashes.iter().zip(found).enumerate() {
+            *found ^= sieve.passes(cpu, &words(number, hash));
         }
     }
 }

@@ -18,14 +18,17 @@
 //! columns, and with one column a single word. (Words of 64 rows beside each other, as in RocksDB, are twice as many
 //! bytes, since an equation nearly always lies in two of them.)
 //!
+//! Two ribbons may lie in the same groups, one in the first columns and one in the last. An equation names the same rows in
+//! both, so they are [asked at once](Joined), and their memory is the same.
+//!
 //! Rows that would hold more equations than they can are relieved by *bumping*: of a [`BUCKET`] of starts the lowest ones may be
-//! left to another ribbon. Two bits per bucket say how many. Then a ribbon of slightly fewer rows than keys is full but for a few
+//! left to another ribbon. Two bits per bucket, of four that it has for two ribbons, say how many. Then a ribbon of slightly fewer rows than keys is full but for a few
 //! in a thousand, and the [stage] has another, much smaller one for those that were bumped.
 //!
 //! # Cost
 //!
-//! 1.005 times the bits that are told of a key with eight columns, 1.018 times with one column: half of a percent are codes of
-//! buckets (1/64 of a bit per key), the rest rows that nobody uses. 60 ns per key to build.
+//! 1.005 times the bits that are told of a key with eight columns, 1.018 times with one column: codes of buckets are
+//! 1/32 of a bit per key, the rest rows that nobody uses. 60 ns per key to build.
 //!
 //! # Source
 //!
@@ -38,7 +41,7 @@ mod solve;
 pub(super) mod stage;
 
 use crate::bits::cpu::Cpu;
-use crate::bits::parity::{self, LOWEST_BITS, SUMS};
+use crate::bits::parity::{self, SUMS};
 use crate::bits::word::low_mask;
 use crate::mem::prefetch_far;
 
@@ -54,11 +57,26 @@ const BUCKET: usize = 128;
 /// From which start of its bucket on a key stays in the ribbon, for each code.
 const LIMITS: [u8; 4] = [0, 12, 32, BUCKET as u8];
 
-/// Buckets that have their codes in one byte.
-const BUCKETS_PER_BYTE: usize = 4;
+/// The same for two ribbons in the same groups, for each pair of codes: from which start on a key stays in both.
+const LIMITS_OF_BOTH: [u8; 16] = {
+    let mut limits = [0; 16];
+    let mut codes = 0;
+    while codes < 16 {
+        let (one, other) = (LIMITS[codes % 4], LIMITS[codes / 4]);
+        limits[codes] = if one > other { one } else { other };
+        codes += 1;
+    }
+    limits
+};
 
-/// The most columns: a bit of a word for each.
-pub(super) const MOST_COLUMNS: u32 = 64;
+/// Bits of a code.
+const CODE_BITS: usize = 2;
+
+/// Bits of the codes of a bucket, if there are two ribbons in the same groups.
+const CODES_BITS: usize = 2 * CODE_BITS;
+
+/// The most columns: a bit of a word for each, and one for a ribbon in the same groups.
+pub(super) const MOST_COLUMNS: u32 = 63;
 
 /// An odd number without a pattern: the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -78,16 +96,15 @@ const fn next(hash: u64) -> u64 {
     another::<32>(hash)
 }
 
-/// The hash of a key's one equation in the exact stage.
+/// The hash of a key's other equation in the exact stage, if it has two.
 #[inline(always)]
-pub(super) const fn exactly(hash: u64) -> u64 {
-    another::<21>(hash)
+pub(super) const fn again(hash: u64) -> u64 {
+    another::<43>(hash)
 }
 
-/// And of its other equation there, if it has two.
-#[inline(always)]
-pub(super) const fn exactly_again(hash: u64) -> u64 {
-    another::<43>(hash)
+/// A hash that may be mixed with another one.
+pub(super) const fn apart(hash: u64) -> u64 {
+    another::<21>(hash)
 }
 
 /// What a key asks of a ribbon, and what for. All of it follows from its hash.
@@ -95,7 +112,7 @@ pub(super) const fn exactly_again(hash: u64) -> u64 {
 struct Equation {
     /// Which of the rows from the start on. The first is always one of them.
     coefficients: u64,
-    /// What their XOR should be: that of column `j` is [`bit_of`]`(j)`.
+    /// What their XOR should be, from the first column on. A ribbon that lies in the last columns of others has the later bits.
     values: u64,
 }
 
@@ -109,51 +126,63 @@ impl Equation {
     }
 }
 
-/// Which bit of the values a column has: those of eight columns are in eight bytes, as the sums of bits come.
-const fn bit_of(column: u32) -> u32 {
-    8 * (column % 8) + column / 8
-}
-
-/// The bits of the values of so many columns.
-fn bits_of(columns: u32) -> u64 {
-    (0..columns).fold(0, |bits, column| bits | 1 << bit_of(column))
-}
-
 /// Where a ribbon lies in some bytes, and its measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ribbon {
     /// Rows at which an equation can start.
     starts: u64,
-    /// Bytes of a group.
     columns: usize,
+    /// Bytes of a group.
+    group_bytes: usize,
+    /// The column of a group that is its first one.
+    first: usize,
+    /// The bit of the values that its first column has.
+    first_value: u32,
+    /// How many bits a bucket has, and with which of them its code begins.
+    codes_bits: usize,
+    code_bit: usize,
     /// Where the codes begin, if it has any.
     codes_at: usize,
-    rows_at: usize,
-    /// The values that count of the last sixteen columns.
-    masks: [u64; 2],
+    groups_at: usize,
 }
 
 impl Ribbon {
     /// The fewest groups.
     const FEWEST_GROUPS: u32 = parity::GROUPS as u32;
 
-    /// A ribbon from byte `at` on, with codes or without.
-    fn new(groups: u32, columns: u32, at: usize, has_codes: bool) -> Self {
-        let starts = starts(groups);
-        let codes = if has_codes { codes_bytes(starts) } else { 0 };
-        let last = match columns as usize % SUMS {
-            0 => SUMS,
-            some => some,
-        };
-        let mask = |columns: usize| LOWEST_BITS & low_mask(8 * columns.min(8) as u32);
-        let masks = [mask(last), mask(last.saturating_sub(8))];
-        Self { starts, columns: columns as usize, codes_at: at, rows_at: at + codes, masks }
+    /// A ribbon from byte `at` on, with codes or without, whose groups have room for some columns of another one. There are at least
+    /// the fewest groups.
+    fn new(groups: u32, columns: usize, room: usize, first_value: u32, at: usize, has_codes: bool) -> Self {
+        let starts = GROUP as u64 * u64::from(groups - (Self::FEWEST_GROUPS - 1));
+        let codes_bits = if room > 0 { CODES_BITS } else { CODE_BITS };
+        let buckets = if has_codes { starts.div_ceil(BUCKET as u64) as usize } else { 0 };
+        Self {
+            starts,
+            columns,
+            group_bytes: columns + room,
+            first: 0,
+            first_value,
+            codes_bits,
+            code_bit: 0,
+            codes_at: at,
+            groups_at: at + (buckets * codes_bits).div_ceil(8),
+        }
     }
 
-    /// How many bytes it has; `None` if they cannot be addressed.
-    fn bytes(groups: u32, columns: u32, has_codes: bool) -> Option<usize> {
-        let codes = if has_codes { codes_bytes(starts(groups)) } else { 0 };
-        (groups as usize).checked_mul(columns as usize)?.checked_add(codes)
+    /// The ribbon of one column that has the room in its groups.
+    fn beside(&self) -> Self {
+        let columns = self.columns;
+        Self { columns: 1, first: columns, first_value: columns as u32, code_bit: CODE_BITS, ..*self }
+    }
+
+    /// Whether its groups have another ribbon, too.
+    fn is_joined(&self) -> bool {
+        self.group_bytes > self.columns
+    }
+
+    /// Where its so many groups end; `None` if they cannot be addressed.
+    fn end(&self, groups: u32) -> Option<usize> {
+        (groups as usize).checked_mul(self.group_bytes)?.checked_add(self.groups_at)
     }
 
     /// Where the equation of a key starts.
@@ -162,84 +191,92 @@ impl Ribbon {
         ((u128::from(hash) * u128::from(self.starts)) >> 64) as usize
     }
 
+    /// The byte that has the code of the bucket of a start, and the bit of it that this begins with.
+    #[inline(always)]
+    fn code_at(&self, start: usize) -> (usize, usize) {
+        let bit = start / BUCKET * self.codes_bits + self.code_bit;
+        (self.codes_at + bit / 8, bit % 8)
+    }
+
     /// Whether a key whose equation starts there is in this ribbon, and not bumped to another.
     #[inline(always)]
-    pub(super) fn keeps(&self, bytes: &[u8], start: usize) -> bool {
-        let bucket = start / BUCKET;
-        let codes = bytes[self.codes_at + bucket / BUCKETS_PER_BYTE];
-        let code = codes >> (2 * (bucket % BUCKETS_PER_BYTE)) & 3;
-        start % BUCKET >= LIMITS[usize::from(code)].into()
+    fn keeps(&self, bytes: &[u8], start: usize) -> bool {
+        let (at, bit) = self.code_at(start);
+        start % BUCKET >= LIMITS[usize::from(bytes[at] >> bit & 3)].into()
     }
 
-    /// Asks for the memory of a hash, which lies in one cache line or two.
+    /// Where the first column of the group of a start is.
     #[inline(always)]
-    pub(super) fn ask_for(&self, bytes: &[u8], hash: u64) {
-        let at = self.rows_at + self.start(hash) / GROUP * self.columns;
-        prefetch_far(bytes, at);
-        prefetch_far(bytes, at + (parity::GROUPS - 1) * self.columns);
-    }
-
-    /// The same for a ribbon of one column: nearly always it is one cache line.
-    #[inline(always)]
-    pub(super) fn ask_for_bit(&self, bytes: &[u8], hash: u64) {
-        prefetch_far(bytes, self.rows_at + self.start(hash) / GROUP);
+    fn at(&self, start: usize) -> usize {
+        self.groups_at + self.first + start / GROUP * self.group_bytes
     }
 
     /// Whether the ribbon gives the values of a key, in all columns. The bytes reach 16 bytes beyond the ribbon.
     #[inline(always)]
     fn matches<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> bool {
-        let Equation { coefficients, mut values } = Equation::of(hash);
+        let Equation { coefficients, values } = Equation::of(hash);
         let mask = coefficients << (start % GROUP);
-        let mut at = self.rows_at + start / GROUP * self.columns;
-        let mut columns = self.columns;
+        let (mut at, mut values, mut columns) = (self.at(start), values >> self.first_value, self.columns);
         while columns > SUMS {
-            if self.differs(cpu, bytes, at, mask, values, [LOWEST_BITS; 2]) {
+            if (self.sums(cpu, bytes, at, mask) ^ values) & low_mask(SUMS as u32) != 0 {
                 return false;
             }
-            (columns, at, values) = (columns - SUMS, at + SUMS, values >> 2);
+            (columns, at, values) = (columns - SUMS, at + SUMS, values >> SUMS);
         }
-        !self.differs(cpu, bytes, at, mask, values, self.masks)
+        (self.sums(cpu, bytes, at, mask) ^ values) & low_mask(columns as u32) == 0
     }
 
-    /// [`matches`](Self::matches) for a ribbon of no more than sixteen columns.
+    /// What sixteen columns give, from the byte of the first of them on.
     #[inline(always)]
-    pub(super) fn few_match<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> bool {
-        let Equation { coefficients, values } = Equation::of(hash);
-        let at = self.rows_at + start / GROUP * self.columns;
-        !self.differs(cpu, bytes, at, coefficients << (start % GROUP), values, self.masks)
-    }
-
-    /// Whether one of sixteen columns gives another value, of those that count.
-    #[inline(always)]
-    fn differs<C: Cpu>(
-        &self,
-        cpu: C,
-        bytes: &[u8],
-        at: usize,
-        mask: u64,
-        values: u64,
-        count: [u64; 2],
-    ) -> bool {
-        let [low, high] = cpu.parities(&bytes[at..at + parity::reach(self.columns)], self.columns, mask);
-        (low ^ values) & count[0] | (high ^ values >> 1) & count[1] != 0
-    }
-
-    /// [`matches`](Self::matches) for a ribbon of one column.
-    #[inline(always)]
-    pub(super) fn bit_matches(&self, bytes: &[u8], hash: u64, start: usize) -> bool {
-        let Equation { coefficients, values } = Equation::of(hash);
-        let rows = bytes[self.rows_at + start / GROUP..].first_chunk().expect("a ribbon has eight groups");
-        let sum = (u64::from_le_bytes(*rows) & coefficients << (start % GROUP)).count_ones();
-        (u64::from(sum) ^ values) & 1 == 0
+    fn sums<C: Cpu>(&self, cpu: C, bytes: &[u8], at: usize, mask: u64) -> u64 {
+        cpu.parities(&bytes[at..at + parity::reach(self.group_bytes)], self.group_bytes, mask)
     }
 }
 
-/// Rows at which an equation can start, of so many groups, of which there are at least the fewest.
-fn starts(groups: u32) -> u64 {
-    GROUP as u64 * u64::from(groups - (Ribbon::FEWEST_GROUPS - 1))
+/// Two ribbons in the same groups, of at most sixteen columns together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joined {
+    /// The one in the first columns.
+    ribbon: Ribbon,
+    /// The columns of that one, and those of both, as bits.
+    pub(super) first: u64,
+    pub(super) both: u64,
 }
 
-/// Bytes for the codes of so many starts.
-fn codes_bytes(starts: u64) -> usize {
-    starts.div_ceil((BUCKET * BUCKETS_PER_BYTE) as u64) as usize
+impl Joined {
+    /// A ribbon and the one beside it, if there is room for one and the columns are few.
+    fn new(ribbon: &Ribbon) -> Option<Self> {
+        let Ribbon { columns, group_bytes, .. } = *ribbon;
+        let mask = |columns: usize| low_mask(columns as u32);
+        (ribbon.is_joined() && group_bytes <= SUMS).then(|| Self {
+            ribbon: *ribbon,
+            first: mask(columns),
+            both: mask(group_bytes),
+        })
+    }
+
+    /// Where the equation of a key starts, if both ribbons have it and neither has bumped it.
+    #[inline(always)]
+    pub(super) fn start(&self, bytes: &[u8], hash: u64) -> Option<usize> {
+        let start = self.ribbon.start(hash);
+        let codes = bytes[self.ribbon.codes_at + start / (BUCKET * 8 / CODES_BITS)];
+        let codes = codes >> (start / BUCKET * CODES_BITS % 8) & ((1 << CODES_BITS) - 1);
+        (start % BUCKET >= LIMITS_OF_BOTH[usize::from(codes)].into()).then_some(start)
+    }
+
+    /// Where the ribbons do not give the values of a key, as a bit for each column, and others after them.
+    #[inline(always)]
+    pub(super) fn differences<C: Cpu>(&self, cpu: C, bytes: &[u8], hash: u64, start: usize) -> u64 {
+        let Equation { coefficients, values } = Equation::of(hash);
+        self.ribbon.sums(cpu, bytes, self.ribbon.at(start), coefficients << (start % GROUP)) ^ values
+    }
+
+    /// Asks for the memory of a hash, all that is loaded: two cache lines or three.
+    #[inline(always)]
+    pub(super) fn ask_for(&self, bytes: &[u8], hash: u64) {
+        let at = self.ribbon.at(self.ribbon.start(hash));
+        for byte in [0, 64, parity::reach(self.ribbon.group_bytes) - 1] {
+            prefetch_far(bytes.as_ptr(), at + byte);
+        }
+    }
 }

@@ -4,7 +4,9 @@
 //! it, it said nothing new, or contradicts the others. Taking the last equations back is to clear their rows, since none was
 //! added to another before.
 
-use super::{GROUP, bit_of};
+use std::ops::Range;
+
+use super::GROUP;
 use crate::bits::cpu::{Cpu, Kernel, dispatch};
 use crate::mem::OutOfMemory;
 
@@ -66,39 +68,37 @@ impl System {
         rows.iter().for_each(|&row| self.rows[row] = Row::default());
     }
 
-    /// The matrix, of as many bytes as there are groups times columns. Rows without an equation are 0.
-    pub(super) fn solve(&self, columns: u32, matrix: &mut [u8]) {
-        debug_assert_eq!(matrix.len() * GROUP, self.rows.len() * columns as usize);
-        dispatch(Solve { rows: &self.rows, columns, matrix });
+    /// Writes the matrix into some columns of groups of so many bytes. Rows without an equation are 0.
+    pub(super) fn solve(&self, columns: Range<usize>, group_bytes: usize, groups: &mut [u8]) {
+        debug_assert_eq!(groups.len() * GROUP, self.rows.len() * group_bytes);
+        dispatch(Solve { rows: &self.rows, columns, group_bytes, groups });
     }
 }
 
 struct Solve<'a> {
     rows: &'a [Row],
-    columns: u32,
-    matrix: &'a mut [u8],
+    columns: Range<usize>,
+    group_bytes: usize,
+    groups: &'a mut [u8],
 }
 
 impl Kernel for Solve<'_> {
     type Output = ();
     #[inline(always)]
     fn run<C: Cpu>(self, _: C) {
-        let Self { rows, columns, matrix } = self;
-        if columns == 0 {
-            return;
-        }
+        let Self { rows, columns, group_bytes, groups } = self;
         // Of each column the rows from the present one on, which is in the lowest bit.
-        let mut window = vec![0u64; columns as usize];
-        let groups = rows.chunks_exact(GROUP).zip(matrix.chunks_exact_mut(columns as usize));
+        let mut window = vec![0u64; columns.len()];
+        let groups = rows.chunks_exact(GROUP).zip(groups.chunks_exact_mut(group_bytes));
         for (rows, bytes) in groups.rev() {
             for row in rows.iter().rev() {
                 let later = row.coefficients >> 1;
                 for (column, window) in (0..).zip(&mut window) {
                     let sum = u64::from((later & *window).count_ones());
-                    *window = *window << 1 | (sum ^ row.values >> bit_of(column)) & 1;
+                    *window = *window << 1 | (sum ^ row.values >> column) & 1;
                 }
             }
-            for (byte, window) in bytes.iter_mut().zip(&window) {
+            for (byte, window) in bytes[columns.clone()].iter_mut().zip(&window) {
                 *byte = *window as u8;
             }
         }
@@ -109,14 +109,15 @@ impl Kernel for Solve<'_> {
 mod tests {
     use twiceshy_testkit::Random;
 
-    use super::super::{Equation, WIDTH, bits_of};
+    use super::super::{Equation, WIDTH};
     use super::*;
+    use crate::bits::word::low_mask;
 
     #[test]
     fn a_solution_fulfils_every_equation_that_was_added() {
         let mut random = Random(1);
         for case in 0..300 {
-            let (groups, columns) = (8 + random.below(10) as u32, 1 + random.below(20) as u32);
+            let (groups, columns) = (8 + random.below(10) as u32, 1 + random.below(20) as usize);
             let rows = groups as usize * GROUP;
             let mut system = System::new(groups).unwrap();
             let (mut kept, mut taken) = (Vec::new(), 0);
@@ -125,7 +126,7 @@ mod tests {
                 let Equation { coefficients, values } = Equation::of(random.next());
                 // Few coefficients make dependent equations frequent.
                 let coefficients = if case % 2 == 0 { coefficients & 0b1_0101 } else { coefficients };
-                let values = values & bits_of(columns);
+                let values = values & low_mask(columns as u32);
                 match system.add(start, coefficients, values) {
                     Added::At(row) if random.below(10) == 0 => system.take_back(&[row]),
                     Added::At(_) => kept.push((start, coefficients, values)),
@@ -137,17 +138,24 @@ mod tests {
                 }
             }
             assert!(case % 2 == 1 || taken > 0, "dependent equations");
-            let mut matrix = vec![0; groups as usize * columns as usize];
-            system.solve(columns, &mut matrix);
-            let bit = |row: usize, column: u32| {
-                u64::from(matrix[row / GROUP * columns as usize + column as usize] >> (row % GROUP) & 1)
+            // Others may have columns beside these.
+            let (before, after) = (random.below(3) as usize, random.below(3) as usize);
+            let group_bytes = before + columns + after;
+            let mut matrix = vec![0xa5; groups as usize * group_bytes];
+            system.solve(before..before + columns, group_bytes, &mut matrix);
+            for group in matrix.chunks_exact(group_bytes) {
+                let others = group[..before].iter().chain(&group[before + columns..]);
+                assert!(others.copied().all(|byte| byte == 0xa5));
+            }
+            let bit = |row: usize, column: usize| {
+                u64::from(matrix[row / GROUP * group_bytes + before + column] >> (row % GROUP) & 1)
             };
             for (start, coefficients, values) in kept {
                 for column in 0..columns {
                     let sum = (0..WIDTH as usize)
                         .filter(|row| coefficients >> row & 1 == 1)
                         .fold(0, |sum, row| sum ^ bit(start + row, column));
-                    assert_eq!(sum, values >> bit_of(column) & 1);
+                    assert_eq!(sum, values >> column & 1);
                 }
             }
         }

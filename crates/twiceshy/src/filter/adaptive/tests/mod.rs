@@ -6,6 +6,7 @@ mod exhaustive;
 pub(crate) mod failures;
 mod hashes;
 mod model;
+mod rotate;
 mod tickets;
 
 use std::collections::{BTreeMap, BTreeSet};

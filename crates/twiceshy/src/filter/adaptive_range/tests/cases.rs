@@ -122,6 +122,25 @@ fn a_suffix_without_a_key_is_cleared_away() {
     }
 }
 
+/// A removal that is replayed may meet keys that came after it, for which there is no room yet. The suffix goes all the same.
+#[test]
+fn a_removal_is_replayed_where_there_is_no_room_for_what_came_later() {
+    for others in 0..40 {
+        let builder = AdaptiveRangeFilter::<u64>::builder().hasher(Hasher::fast()).max_range(64);
+        let mut set = builder.quotient_bits(2).remainder_bits(4).build_set(MemoryMap::new()).unwrap();
+        set.insert(&20).unwrap();
+        (1..=others).for_each(|partition| _ = set.insert(&(64 * partition)).unwrap());
+        let (snapshot, hash) = (set.filter().clone(), set.filter().coded(&20u64).hash());
+        assert!(set.remove(&20).unwrap());
+        [4, 36, 60].iter().for_each(|key| assert!(set.insert(key).unwrap()));
+        let mut set = AdaptiveRangeSet::from_parts(snapshot, set.into_parts().1);
+        set.replay(&Record::Removed(hash)).unwrap();
+        set.replay(&Record::Inserted(hash)).unwrap();
+        assert!([4, 36, 60].iter().all(|key| set.contains(key)), "{others}");
+        assert!(!set.contains(&20), "{others}: a suffix that no key has");
+    }
+}
+
 /// The first keys of a recovery do not fit the table that was planned, and those that follow share their first bits: their
 /// fingerprints may not be shorter than what the first ones were told apart by.
 #[test]

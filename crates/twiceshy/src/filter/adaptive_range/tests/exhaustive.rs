@@ -114,7 +114,7 @@ impl Walked {
                 assert!(!next.finds(first, last), "{operation:?}: still mistaken");
                 next.fixed[first.into()..=last.into()].iter_mut().for_each(|others| *others |= next.members);
                 let filter = next.set.filter();
-                let records = filter.coded_parts(range).filter_map(|part| filter.separate_record(&part));
+                let records = filter.separate_records(range);
                 next.journal.extend(records);
                 false
             }

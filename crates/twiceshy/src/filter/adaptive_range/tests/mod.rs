@@ -26,8 +26,9 @@ struct Checked {
     members: BTreeSet<u8>,
     /// Ranges that were mistaken, with the members there were and that have stayed.
     fixed: Vec<(RangeInclusive<u8>, BTreeSet<u8>)>,
-    /// A filter from before, and what was learned and what came and went since.
-    snapshot: AdaptiveRangeFilter<u8>,
+    /// Filters from before, and how long the journal was then.
+    snapshots: Vec<(AdaptiveRangeFilter<u8>, usize)>,
+    /// All that was learned, and what came and went.
     journal: Vec<Record>,
 }
 
@@ -47,9 +48,9 @@ impl Checked {
     }
 
     fn of(set: Checking) -> Self {
-        let snapshot = set.filter().clone();
+        let snapshots = vec![(set.filter().clone(), 0)];
         let (members, fixed, journal) = Default::default();
-        Self { set, members, fixed, snapshot, journal }
+        Self { set, members, fixed, snapshots, journal }
     }
 
     fn insert(&mut self, member: u8) {
@@ -92,9 +93,7 @@ impl Checked {
             return;
         }
         assert!(!self.set.contains_range(range.clone()), "{range:?} is still mistaken");
-        for part in self.set.filter().coded_parts(range.clone()) {
-            self.journal.extend(self.set.filter().separate_record_of(part.row()));
-        }
+        self.journal.extend(self.set.filter().separate_records(range.clone()));
         self.fixed.push((range, self.members.clone()));
     }
 
@@ -120,6 +119,10 @@ impl Checked {
             assert!(is_positive || self.is_looked_up(&range));
             // All of them would take most of the test's time.
             if range.start().is_multiple_of(16) {
+                // Without a glance.
+                let filter = self.set.filter();
+                let is_met = filter.coded_parts(range.clone()).any(|part| filter.query(&part).is_some());
+                assert!(is_positive == is_met || !self.is_looked_up(&range), "{range:?}");
                 assert_eq!(
                     self.set.lookup_range(range.clone()).unwrap(),
                     self.is_member(&range),
@@ -159,38 +162,44 @@ impl Checked {
         self.set = read;
     }
 
-    /// The set from its snapshot, its map and its journal, all at once or record by record.
-    fn recover(&mut self, at_once: bool) {
-        let filter = self.snapshot.clone();
+    /// The set from one of its snapshots, its map and its journal, of which more may be left than is newer than the snapshot, and
+    /// some of that twice: all at once in any order, or record by record, as they were written, or mistakes after the others.
+    fn recover(&mut self, random: &mut Random) {
+        let (filter, since) = self.snapshots[random.below(self.snapshots.len() as u64) as usize].clone();
+        let mut records = self.journal[random.below(since as u64 + 1) as usize..].to_vec();
+        let again: Vec<_> = records.iter().filter(|_| random.below(8) == 0).cloned().collect();
         let map = self.set.map().clone();
-        self.set = match at_once {
-            true => Checking::recover(&filter, map, self.journal.iter().cloned()).unwrap(),
-            false => {
-                let mut set = Checking::from_parts(filter, map);
-                let of = |record: &&Record| matches!(record, Record::Separate(_));
-                for record in self.journal.iter().filter(|record| !of(record)) {
-                    set.replay(record).unwrap();
-                }
-                for record in self.journal.iter().filter(of) {
-                    set.replay(record).unwrap();
-                }
-                set.recount().unwrap();
-                set
+        let is_mistake = |record: &Record| matches!(record, Record::Separate(_));
+        match random.below(4) {
+            0 => records.extend(again),
+            1 => records.sort_by_key(is_mistake),
+            _ => {
+                records.extend(again);
+                records.sort_by_cached_key(|_| random.next());
+                self.set = Checking::recover(&filter, map, records).unwrap();
+                return;
             }
-        };
-        self.take_snapshot();
+        }
+        let mut set = Checking::from_parts(filter, map);
+        records.iter().for_each(|record| set.replay(record).unwrap());
+        set.recount().unwrap();
+        self.set = set;
     }
 
-    fn take_snapshot(&mut self) {
-        self.snapshot = self.set.filter().clone();
-        self.journal.clear();
+    fn take_snapshot(&mut self, random: &mut Random) {
+        if self.snapshots.len() > 2 {
+            self.snapshots.swap_remove(random.below(3) as usize);
+        }
+        self.snapshots.push((self.set.filter().clone(), self.journal.len()));
     }
 
-    fn merge(&mut self, other: Self) {
+    fn merge(&mut self, other: Self, random: &mut Random) {
         self.set.merge_from(&other.set).unwrap();
         self.members.extend(other.members);
         self.fixed.extend(other.fixed);
-        self.take_snapshot();
+        // No record stands for a merge.
+        self.snapshots.clear();
+        self.take_snapshot(random);
     }
 }
 
@@ -235,7 +244,7 @@ fn no_range_is_lost_and_no_mistake_is_made_twice() {
             let (key, size) = (random.next() as u8, checked.set.filter().max_range() as u8);
             let lengths = [0, 1, size - 1, size, random.next() as u8 % 64, random.next() as u8];
             let before = checked.answers(&lengths);
-            let kind = random.below(24);
+            let kind = random.below(26);
             match kind {
                 0..=5 => checked.insert(key),
                 // A partition that fills up.
@@ -244,7 +253,7 @@ fn no_range_is_lost_and_no_mistake_is_made_twice() {
                     let mut other = Checked::new(builder.clone());
                     (0..random.below(12)).for_each(|_| other.insert(random.next() as u8));
                     (0..random.below(12)).for_each(|_| other.adapt(0..=random.next() as u8 % 8));
-                    checked.merge(other);
+                    checked.merge(other, &mut random);
                 }
                 9..=10 => checked.remove(key & 0x3f),
                 11..=12 => checked.adapt(key..=key),
@@ -253,12 +262,12 @@ fn no_range_is_lost_and_no_mistake_is_made_twice() {
                 18 => checked.set.shrink_to_fit().unwrap(),
                 19 => checked.set.rejuvenate().unwrap(),
                 20 => checked.reload(),
-                21 => checked.recover(random.below(2) == 0),
-                22 => checked.take_snapshot(),
+                21..=23 => checked.recover(&mut random),
+                24 => checked.take_snapshot(&mut random),
                 _ => checked.members.clone().iter().take(3).for_each(|&member| checked.remove(member)),
             }
             // Only what is inserted or merged in makes a range positive; a recovery may forget what only a removal told.
-            if !matches!(kind, 0..=8 | 21) {
+            if !matches!(kind, 0..=8 | 21..=23) {
                 for (range, was_positive) in before {
                     assert!(
                         was_positive || !checked.set.contains_range(range.clone()),

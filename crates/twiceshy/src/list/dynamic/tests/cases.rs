@@ -256,6 +256,24 @@ impl ReverseMap for Counting {
 
 /// What the documentation says that operations cost: a lookup of the key, a scan for a YES key that nothing covers, and a scan
 /// for a NO key that is answered yes.
+/// What does not help is not advised: a key on both lists is named, also where there is no room for the union.
+#[test]
+fn a_key_on_both_lists_is_named_before_room_that_is_missing() {
+    let builder = List::builder().hasher(Hasher::fast()).capacity(40).growth(crate::adaptive::Growth::Refuse);
+    let keys = |numbers: std::ops::Range<u32>| numbers.map(|number| number.to_string());
+    for (no, is_on_both) in [("39", true), ("absent", false)] {
+        let mut list = builder.clone().from_lists(keys(0..40), ["other"]).unwrap();
+        let other = builder.clone().from_lists(keys(100..140), [no]).unwrap();
+        let before = (list.filter().to_bytes(), list.map().clone());
+        match list.merge_from(&other) {
+            Err(SetError::OnBothLists(both)) => assert!(is_on_both && both.key == b"39"),
+            Err(SetError::Full(_)) => assert!(!is_on_both),
+            result => panic!("{result:?}"),
+        }
+        assert!(before == (list.filter().to_bytes(), list.map().clone()), "an error left a trace");
+    }
+}
+
 #[test]
 fn a_yes_key_costs_a_scan_and_a_no_key_none() {
     let builder = List::builder().hasher(Hasher::fast()).capacity(4_000).error_rate(0.01);
