@@ -201,20 +201,25 @@ impl QuotientFilter {
     ) -> Result<(u64, Option<Table<Memory>>), InsertError> {
         let full = error::Full { used: self.used_slots(), slots: self.slots() };
         let (mut larger, mut effort) = (None::<Table>, Effort::Usual);
+        // A merge may have cut fingerprints so short that nothing would be left of them in a larger table.
+        let mut largest = self.max_quotient_bits;
         loop {
             let table = larger.as_ref().unwrap_or(&self.table);
             let shape = *table.shape();
             let crowded = Crowded { why, effort, used: table.used(), limit: shape.slot_limit() };
-            let may_grow = shape.quotient_bits() < self.max_quotient_bits;
-            match crowded.remedy(|| may_grow, || may_grow) {
+            let bits = shape.quotient_bits();
+            match crowded.remedy(|| bits < self.max_quotient_bits, || bits < largest) {
                 Remedy::TryHarder => {
                     larger.as_mut().unwrap_or(&mut self.table).bear(why);
                     effort = Effort::Utmost;
                 }
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
-                Remedy::Grow => match self.refilled(shape.quotient_bits() + 1)? {
+                Remedy::Grow => match self.refilled(bits + 1)? {
                     Some(table) => (larger, effort) = (Some(table), Effort::Usual),
-                    None => return Err(full.into()),
+                    None => {
+                        largest = bits;
+                        continue;
+                    }
                 },
                 Remedy::None => return Err(full.into()),
             }

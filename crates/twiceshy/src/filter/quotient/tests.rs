@@ -438,3 +438,17 @@ fn a_small_filter_that_is_filled_in_order_is_hardly_ever_crowded() {
         assert!(crowded < keys / 8, "{keys} keys: {crowded} times");
     }
 }
+
+/// A merge cuts fingerprints to the shortest, and the growth that was allowed may leave nothing of them. (Fuzzing found that
+/// edits in a crowd were then refused, as if the table were full.)
+#[test]
+fn growth_that_would_leave_nothing_to_store_is_no_reason_to_refuse() {
+    let mut filter = QuotientFilter::builder().quotient_bits(9).remainder_bits(1).build().unwrap();
+    filter.max_quotient_bits = 10;
+    // So many copies of fingerprints near the end of the table that each takes many slots of one bit.
+    let crowd = [(0b1110000000, u64::MAX >> 1), (0b1110000110, 1 << 53), (0b1110100101, 1 << 35)];
+    for (fingerprint, count) in crowd.into_iter().chain([(0b1111001110, u64::MAX >> 2)]) {
+        filter.insert_hash_many(fingerprint << 54, count).unwrap();
+        assert_eq!(filter.count_hash(fingerprint << 54), count);
+    }
+}
