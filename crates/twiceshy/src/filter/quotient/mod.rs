@@ -200,27 +200,31 @@ impl QuotientFilter {
         mut why: Full,
     ) -> Result<(u64, Option<Table<Memory>>), InsertError> {
         let full = error::Full { used: self.used_slots(), slots: self.slots() };
+        let (own_bits, mut largest) = (self.quotient_bits(), self.max_quotient_bits);
         let (mut larger, mut effort) = (None::<Table>, Effort::Usual);
-        // A merge may have cut fingerprints so short that nothing would be left of them in a larger table.
-        let mut largest = self.max_quotient_bits;
         loop {
             let table = larger.as_ref().unwrap_or(&self.table);
-            let shape = *table.shape();
-            let crowded = Crowded { why, effort, used: table.used(), limit: shape.slot_limit() };
-            let bits = shape.quotient_bits();
-            match crowded.remedy(|| bits < self.max_quotient_bits, || bits < largest) {
+            let (bits, limit) = (table.shape().quotient_bits(), table.shape().slot_limit());
+            let crowded = Crowded { why, effort, used: table.used(), limit };
+            let (helps, grown) = match crowded.remedy(|| bits < self.max_quotient_bits, || bits < largest) {
+                Remedy::Grow => match self.refilled(bits + 1)? {
+                    Some(table) => (Remedy::Grow, Some(table)),
+                    None => (Remedy::None, None),
+                },
+                helps => (helps, None),
+            };
+            match helps {
                 Remedy::TryHarder => {
                     larger.as_mut().unwrap_or(&mut self.table).bear(why);
                     effort = Effort::Utmost;
                 }
                 Remedy::Extend => larger = Some(table.extended(crowded.slots())?),
-                Remedy::Grow => match self.refilled(bits + 1)? {
-                    Some(table) => (larger, effort) = (Some(table), Effort::Usual),
-                    None => {
-                        largest = bits;
-                        continue;
-                    }
-                },
+                Remedy::Grow => (larger, effort) = (grown, Effort::Usual),
+                // Slots of a larger table are narrower, so that counts may need more of them, and a merge may have cut
+                // fingerprints so short that nothing would be left of them: there may be room without growing.
+                Remedy::None if largest > own_bits => {
+                    (larger, effort, largest) = (None, Effort::Usual, own_bits)
+                }
                 Remedy::None => return Err(full.into()),
             }
             let table = larger.as_mut().unwrap_or(&mut self.table);

@@ -439,16 +439,32 @@ fn a_small_filter_that_is_filled_in_order_is_hardly_ever_crowded() {
     }
 }
 
-/// A merge cuts fingerprints to the shortest, and the growth that was allowed may leave nothing of them. (Fuzzing found that
-/// edits in a crowd were then refused, as if the table were full.)
+/// A larger table has narrower slots, and needs more of them for counts; and a merge may have cut fingerprints so short that
+/// nothing would be left of them. (Fuzzing found that edits in a crowd were then refused, as if the table were full.)
 #[test]
-fn growth_that_would_leave_nothing_to_store_is_no_reason_to_refuse() {
-    let mut filter = QuotientFilter::builder().quotient_bits(9).remainder_bits(1).build().unwrap();
-    filter.max_quotient_bits = 10;
-    // So many copies of fingerprints near the end of the table that each takes many slots of one bit.
-    let crowd = [(0b1110000000, u64::MAX >> 1), (0b1110000110, 1 << 53), (0b1110100101, 1 << 35)];
-    for (fingerprint, count) in crowd.into_iter().chain([(0b1111001110, u64::MAX >> 2)]) {
-        filter.insert_hash_many(fingerprint << 54, count).unwrap();
-        assert_eq!(filter.count_hash(fingerprint << 54), count);
+fn growth_that_does_not_help_is_no_reason_to_refuse() {
+    // So many copies of fingerprints near the end of the table that each takes many slots.
+    let cases = [
+        (9, 10, vec![(896, u64::MAX >> 1), (902, 1 << 53), (933, 1 << 35), (974, u64::MAX >> 2)]),
+        (
+            8,
+            9,
+            vec![
+                (847, 1 << 43),
+                (852, 65_289),
+                (856, 1 << 41),
+                (901, 12_327_217_577_688_503_059),
+                (959, 1 << 41),
+            ],
+        ),
+    ];
+    for (quotient_bits, may_grow_to, entries) in cases {
+        let builder = QuotientFilter::builder().quotient_bits(quotient_bits);
+        let mut filter = builder.remainder_bits(10 - quotient_bits).limits(7, 7).build().unwrap();
+        filter.max_quotient_bits = may_grow_to;
+        for (fingerprint, count) in entries {
+            filter.insert_hash_many(fingerprint << 54, count).unwrap();
+            assert_eq!(filter.count_hash(fingerprint << 54), count);
+        }
     }
 }
